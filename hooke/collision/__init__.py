@@ -1,0 +1,1 @@
+"""Collision detection: from a model and a state to contact rows."""

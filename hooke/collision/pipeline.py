@@ -1,0 +1,146 @@
+"""CollisionPipeline: finds the contacts of a model at a state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.collision.soft import Candidates, finish_count, make_detection
+from hooke.geometry.kind import GeoType
+from hooke.geometry.mesh import Mesh
+from hooke.model.contacts import Contacts
+from hooke.model.model import model_tables
+from hooke.model.state import State
+
+__all__ = ["CollisionPipeline"]
+
+_ROWS_PER_PARTICLE = 8  # rows for this many contacts of every particle are made in advance; more are added when they are needed
+_MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
+
+
+class CollisionPipeline:
+    """Detection of contacts.
+
+    Args:
+        model: The model.
+        soft_contact_max: Rows for contacts of particles with shapes; None makes room for every pair, or for 8 per particle if that
+            is less. Outside a capture the buffer grows when more are found; inside one the number needed is reported.
+        soft_contact_gap: Distance [m] beyond radius and margin at which a particle gets a row.
+        soft_contact_margin: Former name of ``soft_contact_gap``.
+
+    Attributes:
+        soft_contact_pair_count: Number of pairs of a particle and a shape that may meet.
+
+    Raises:
+        ValueError: A size or distance is negative.
+    """
+
+    def __init__(
+        self, model: Any, *, soft_contact_max: int | None = None, soft_contact_gap: float = 0.01,
+        soft_contact_margin: float | None = None,
+    ):  # fmt: skip
+        self.model = model
+        self.soft_contact_gap = soft_contact_gap if soft_contact_margin is None else soft_contact_margin
+        if not 0.0 <= self.soft_contact_gap < float("inf"):
+            raise ValueError(f"CollisionPipeline: expected soft_contact_gap >= 0, found {self.soft_contact_gap}")
+        if soft_contact_max is not None and soft_contact_max < 0:
+            raise ValueError(f"CollisionPipeline: expected soft_contact_max >= 0, found {soft_contact_max}")
+        self._tables = model_tables(model)
+        self._baked: list[Any] = []  # keeps meshes alive whose scale went into their vertices
+        count = self._tables["particle"].count
+        self._candidates, self.soft_contact_pair_count = self._pair_up()
+        codes = self._tables["shape"].arrays["type"].numpy() if self._tables["shape"].count else []
+        self._count, self._write = make_detection(tuple(sorted({int(code) for code in codes})))
+        self._number = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
+        default = min(self.soft_contact_pair_count, _ROWS_PER_PARTICLE * count)
+        self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
+        self.rigid_contact_max = 0
+        model.soft_contact_max = self.soft_contact_max
+        model.rigid_contact_max = self.rigid_contact_max
+
+    def contacts(self) -> Contacts:
+        """A new buffer of the pipeline's size."""
+        requested = getattr(self.model, "requested_contact_attributes", None)
+        return Contacts(
+            self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested
+        )
+
+    def collide(self, state: State, contacts: Contacts, *, soft_contact_margin: float | None = None) -> None:
+        """Find all contacts at ``state`` and write them to ``contacts``.
+
+        Args:
+            state: Positions of particles and bodies.
+            contacts: Buffer; its rows are replaced.
+            soft_contact_margin: Detection gap of this pass [m]; None takes the pipeline's.
+        """
+        device = self.model.device
+        gap = self.soft_contact_gap if soft_contact_margin is None else soft_contact_margin
+        particles, shapes = self._tables["particle"].struct, self._tables["shape"].struct
+        count = len(self._number)
+        if count and self.soft_contact_pair_count:
+            body_q = self._no_body if state.body_q is None else state.body_q
+            inputs = [particles, shapes, self._candidates, float(gap), state.particle_q, body_q]
+            wp.launch(self._count, dim=count, inputs=inputs, outputs=[self._number], device=device)
+            wp.utils.array_scan(self._number, self._end, inclusive=True)
+            if contacts.soft_contact_max < self.soft_contact_pair_count and not device.is_capturing:
+                self._make_room(contacts)
+            outputs = [contacts.soft_rows]
+            wp.launch(self._write, dim=count, inputs=[*inputs, self._end, self._number], outputs=outputs, device=device)
+        outputs = [contacts.contact_generation, contacts.contact_counters]
+        wp.launch(finish_count, dim=1, inputs=[self._end], outputs=outputs, device=device)
+
+    def _make_room(self, contacts: Contacts) -> None:
+        needed = int(self._end[-1:].numpy()[0])
+        if needed > contacts.soft_contact_max:
+            contacts.resize_soft(needed + needed // 4)
+            self.soft_contact_max = max(self.soft_contact_max, contacts.soft_contact_max)
+            self.model.soft_contact_max = self.soft_contact_max
+
+    def _pair_up(self) -> tuple[Candidates, int]:
+        """The shapes of every world with the shared ones, and the number of pairs."""
+        shapes, particles, worlds = self._tables["shape"], self._tables["particle"], self.model.world_count
+        world = shapes.arrays["world"].numpy() if shapes.count else np.empty(0, np.int32)
+        shared = np.flatnonzero(world < 0)
+        order = np.argsort(world, kind="stable")
+        bounds = np.searchsorted(world[order], np.arange(worlds + 1))
+        lists = [np.sort(np.concatenate([shared, order[bounds[w] : bounds[w + 1]]])) for w in range(worlds)]
+        lists.append(np.arange(shapes.count))
+        sizes = np.array([len(entries) for entries in lists])
+        owner = particles.arrays["world"].numpy() if particles.count else np.empty(0, np.int32)
+        device = self.model.device
+        candidates = Candidates()
+        candidates.start = wp.array(np.concatenate([[0], np.cumsum(sizes)]), dtype=wp.int32, device=device)
+        candidates.shape = wp.array(np.concatenate(lists), dtype=wp.int32, device=device)
+        candidates.mesh, candidates.mesh_scale = self._geometry()
+        return candidates, int(sizes[owner].sum()) if len(owner) else 0
+
+    def _geometry(self) -> tuple[wp.array, wp.array]:
+        """Handles and scales; a mirrored or uneven scale of a mesh goes into the vertices, since it changes which point is nearest."""
+        arrays, device = self._tables["shape"].arrays, self.model.device
+        if not self._tables["shape"].count:
+            return wp.zeros(0, dtype=wp.uint64, device=device), wp.zeros(0, dtype=wp.vec3, device=device)
+        types, sources = arrays["type"].numpy(), arrays["source"]
+        handles, scales = arrays["source_ptr"].numpy().copy(), arrays["scale"].numpy().copy()
+        known: dict[tuple[Any, ...], int] = {}
+        for i in np.flatnonzero(np.isin(types, _MESHES)):
+            scale = scales[i].copy()
+            if scale[0] > 0.0 and (scale == scale[0]).all():
+                continue
+            key = (id(sources[i]), *scale)
+            if key not in known:
+                known[key] = self._bake(sources[i], scale)
+            handles[i], scales[i] = known[key], 1.0
+        return wp.array(handles, dtype=wp.uint64, device=device), wp.array(scales, dtype=wp.vec3, device=device)
+
+    def _bake(self, source: Any, scale: np.ndarray) -> int:
+        vertices, indices = source.triangles() if hasattr(source, "triangles") else (source.vertices, source.indices)
+        triangles = np.asarray(indices).reshape(-1, 3)
+        if np.prod(scale) < 0.0:
+            triangles = triangles[:, ::-1]
+        mesh = Mesh(np.asarray(vertices) * scale, triangles.reshape(-1), compute_inertia=False)
+        self._baked.append(mesh)
+        return mesh.finalize(self.model.device)

@@ -1,0 +1,1 @@
+"""Contact laws: normal force, friction, mixing of materials. No detection, no loops."""

@@ -1,0 +1,140 @@
+"""Bending: a discrete hinge on the edge of two triangles.
+
+A row is (o0, o1, v0, v1): the opposite vertices x0, x1 and the edge x2, x3; the triangles (o0, v0, v1) and (o1, v1, v0) are wound
+counter-clockwise. With e = x3 - x2, n1 = (x2 - x0) x (x3 - x0) and n2 = (x3 - x1) x (x2 - x1) the angle is
+
+    theta = atan2((n1 x n2) . e/|e|, n1 . n2)                                                      (1)
+
+zero when flat, negative when both opposite vertices are lifted towards the common normal. Its gradient has two terms per vertex,
+
+    dtheta/dx = p n1/|n1|^2 + q n2/|n2|^2                                                          (2)
+
+with (p, q) = (-|e|, 0), (0, -|e|), ((x3-x0).e, (x3-x1).e)/|e|, -((x2-x0).e, (x2-x1).e)/|e| for the four slots; they sum to zero.
+With the rest angle theta_0, L the rest length of the edge and theta_s the angle at the start of the step,
+
+    E = k L/2 (theta - theta_0)^2 + c L/(2 dt) (theta - theta_s)^2                                 (3)
+
+and the block is the Gauss-Newton one, L (k + c/dt) (dtheta/dx)(dtheta/dx)^T. Differences of angles are taken to (-pi, pi], the
+elastic one through theta_s, so that a fold does not flip within a step. A hinge of vanishing height is regularised relative to
+its edge: heights below 1e-4 |e| count as that.
+"""
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.data.table import Column, Table
+from hooke.elements.element import Element
+from hooke.math import add, angle, constant, cross, div, dot, larger, mul, norm, outer, select, smaller, sub, zero
+
+BENDING_TABLE = Table(
+    "edge",
+    "edge_",
+    (
+        Column("indices", wp.int32, -1, width=4, refers="particle", doc="Opposite vertices (-1 at a boundary), then the edge."),
+        Column("rest_angle", wp.float32, 0.0, "rad", "Dihedral angle without moment."),
+        Column("rest_length", wp.float32, 0.0, "m", "Length of the edge at rest.", minimum=0.0),
+        Column("bending_properties", wp.float32, 0.0, "", "ke [N], kd [N s].", width=2, minimum=0.0),
+    ),
+    doc="Edges of triangle meshes; those with two triangles bend as hinges.",
+)
+Edges = BENDING_TABLE.struct
+
+
+def measure_hinges(x0: np.ndarray, x1: np.ndarray, x2: np.ndarray, x3: np.ndarray) -> np.ndarray:
+    """Dihedral angles (1) of hinges, shape (n,) [rad], from the positions (n, 3) [m] of their four vertices."""
+    e = x3 - x2
+    n1 = np.cross(x2 - x0, x3 - x0)
+    n2 = np.cross(x3 - x1, x2 - x1)
+    length = np.maximum(np.linalg.norm(e, axis=1), 1.0e-30)
+    sine = np.einsum("ij,ij->i", np.cross(n1, n2), e) / length
+    return np.arctan2(sine, np.einsum("ij,ij->i", n1, n2))
+
+
+@wp.func
+def wrap(a: Any):
+    """An angle within (-2 pi, 2 pi) taken to (-pi, pi]."""
+    pi = constant(3.14159265358979, a)
+    turn = constant(6.28318530717959, a)
+    return select(a - pi, a - turn, select(-a - pi, a + turn, a))
+
+
+@wp.func
+def hinge_angle(x0: Any, x1: Any, x2: Any, x3: Any):
+    """The angle (1), and a number that is positive where both triangles have a height."""
+    e = x3 - x2
+    n1 = cross(x2 - x0, x3 - x0)
+    n2 = cross(x3 - x1, x2 - x1)
+    ee = dot(e, e)
+    length = larger(norm(e), constant(1.0e-18, ee))
+    theta = angle(dot(cross(n1, n2), e) / length, dot(n1, n2))
+    return theta, smaller(dot(n1, n1), dot(n2, n2)) - constant(1.0e-8, ee) * ee * ee
+
+
+@wp.func
+def hinge_gradient(x0: Any, x1: Any, x2: Any, x3: Any, slot: int):
+    """The gradient (2) with respect to the vertex in ``slot``."""
+    e = x3 - x2
+    n1 = cross(x2 - x0, x3 - x0)
+    n2 = cross(x3 - x1, x2 - x1)
+    ee = dot(e, e)
+    length = larger(norm(e), constant(1.0e-18, ee))
+    least = constant(1.0e-8, ee) * ee * ee + constant(1.0e-36, ee)
+    p = -length
+    q = zero(length)
+    if slot == 1:
+        p = zero(length)
+        q = -length
+    if slot == 2:
+        p = dot(x3 - x0, e) / length
+        q = dot(x3 - x1, e) / length
+    if slot == 3:
+        p = dot(x0 - x2, e) / length
+        q = dot(x1 - x2, e) / length
+    return (p / larger(dot(n1, n1), least)) * n1 + (q / larger(dot(n2, n2), least)) * n2
+
+
+@wp.func
+def bending_derivatives(theta: Any, theta_start: Any, rest: Any, gradient: Any, stiffness: Any, damping_rate: Any):
+    """Derivatives of (3) per length; ``damping_rate`` = c/dt."""
+    turned = wrap(theta - theta_start)
+    moment = stiffness * (wrap(theta_start - rest) + turned) + damping_rate * turned
+    return moment * gradient, (stiffness + damping_rate) * outer(gradient)
+
+
+@wp.func
+def bending_energy(e: Edges, k: int, x: wp.array(dtype=wp.vec3)):
+    if e.indices[k, 0] < 0 or e.indices[k, 1] < 0:
+        return float(0.0)
+    theta, _valid = hinge_angle(x[e.indices[k, 0]], x[e.indices[k, 1]], x[e.indices[k, 2]], x[e.indices[k, 3]])
+    difference = wrap(theta - e.rest_angle[k])
+    return 0.5 * e.bending_properties[k, 0] * e.rest_length[k] * difference * difference
+
+
+@wp.func
+def bending_gradient_hessian(
+    e: Edges, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+):
+    i = e.indices[k, 0]
+    j = e.indices[k, 1]
+    l = e.indices[k, 2]
+    m = e.indices[k, 3]
+    theta, _valid = hinge_angle(x[i], x[j], x[l], x[m])
+    theta_start, valid = hinge_angle(x_start[i], x_start[j], x_start[l], x_start[m])
+    gradient = hinge_gradient(x[i], x[j], x[l], x[m], slot)
+    rate = select(valid, e.bending_properties[k, 1] / dt, 0.0)  # a folded-up start shape has no angle to measure a rate from
+    rest = e.rest_angle[k]
+    theta_start = select(valid, theta_start, rest)
+    force, hessian = bending_derivatives(theta, theta_start, rest, gradient, e.bending_properties[k, 0], rate)
+    length = e.rest_length[k]
+    return length * force, length * hessian
+
+
+BENDING = Element(
+    BENDING_TABLE,
+    4,
+    bending_energy,
+    bending_gradient_hessian,
+    acts=lambda c: (c["bending_properties"] != 0).any(axis=1),
+)

@@ -1,0 +1,158 @@
+"""Membrane: stable neo-Hookean sheet on triangles (after Smith, de Goes, Kim 2018, reduced to a surface).
+
+Rest data: the edges q = x_1 - x_0, r = x_2 - x_0 in an orthonormal frame of the triangle form D; ``poses`` = D^-1, ``areas`` = det D / 2.
+F = [f0 f1] = [x_1 - x_0, x_2 - x_0] D^-1, J = |f0 x f1|. With the Lame pair of the sheet mu = ke, lambda = ka [N/m], L = lambda + mu,
+
+    psi = mu/2 (|f0|^2 + |f1|^2 - 2) - mu (J - 1) + L/2 (J - 1)^2,     E = A psi                   (1)
+
+which is the stable energy mu/2 (|F|^2 - 2) + L/2 (J - 1 - mu/L)^2 less its value at rest, written without the division.
+For a vertex with weights m = (a, b) = dF/dx, n = f0 x f1 / J, w = a f1 - b f0, g = w x n = dJ/dx and s = L (J - 1) - mu:
+
+    dE/dx = A (mu F m + s g)                                                                       (2)
+    d2E/dx2 = A (mu |m|^2 I + L g g^T + max(0, s)/J (|w|^2 I - w w^T - g g^T))                      (3)
+
+The last bracket of (3) is a projector, so the clamp leaves the tightest positive semidefinite block. Damping acts on the rate of
+C = F^T F over the step, D = A c/(2 dt) |C - C_s|^2, with R = (C - C_s)/dt:
+
+    dD/dx = 2 A c F R m,     d2D/dx2 = 2 A c/dt (|m|^2 F F^T + (F m)(F m)^T)                         (4)
+"""
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.data.table import Column, Table
+from hooke.elements.element import Element
+from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, outer, positive, root, sub
+
+INF = float("inf")
+
+TRIANGLE_TABLE = Table(
+    "tri",
+    "tri_",
+    (
+        Column("indices", wp.int32, -1, width=3, refers="particle", doc="The three particles of each triangle."),
+        Column("poses", wp.mat22, ((0.0, 0.0), (0.0, 0.0)), "1/m", "Inverse of the rest edge matrix."),
+        Column("areas", wp.float32, 0.0, "m^2", "Rest area.", minimum=0.0),
+        Column("materials", wp.float32, 0.0, "", "ke, ka [N/m], kd [N s/m], drag, lift.", width=5,
+               minimum=(0.0, -INF, 0.0, 0.0, 0.0)),
+        Column("activations", wp.float32, 0.0, "", "Value kept for actuators of the user.", kernel=False),
+    ),
+    doc="Triangles: membranes, and surfaces for contact and aerodynamics.",
+)  # fmt: skip
+Triangles = TRIANGLE_TABLE.struct
+
+
+def measure_triangles(q: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rest data of triangles from their edges.
+
+    Args:
+        q: Edges x_1 - x_0, shape (n, 3) [m].
+        r: Edges x_2 - x_0, shape (n, 3) [m].
+
+    Returns:
+        ``poses`` (n, 2, 2) [1/m] and ``areas`` (n,) [m^2]; zeros where the area is below 1e-10 of the longest edge squared.
+    """
+    q, r = np.asarray(q, np.float64), np.asarray(r, np.float64)
+    length = np.linalg.norm(q, axis=1)
+    normal = np.cross(q, r)
+    double_area = np.linalg.norm(normal, axis=1)
+    longest = np.maximum(length, np.maximum(np.linalg.norm(r, axis=1), np.linalg.norm(r - q, axis=1)))
+    good = double_area > 1.0e-10 * longest**2
+    safe_length = np.where(good, length, 1.0)
+    along = np.einsum("ij,ij->i", q, r) / safe_length
+    height = double_area / safe_length
+    poses = np.zeros((len(q), 2, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        poses[:, 0, 0] = 1.0 / length
+        poses[:, 0, 1] = -along / (length * height)
+        poses[:, 1, 1] = 1.0 / height
+    poses[~good] = 0.0
+    return poses, np.where(good, 0.5 * double_area, 0.0)
+
+
+@wp.func
+def membrane_energy(f0: Any, f1: Any, mu: Any, lam: Any):
+    """Energy density (1); ``lam`` is L = lambda + mu."""
+    n = cross(f0, f1)
+    j1 = root(dot(n, n)) - constant(1.0, mu)
+    half = constant(0.5, mu)
+    return half * mu * (dot(f0, f0) + dot(f1, f1) - constant(2.0, mu)) - mu * j1 + half * lam * j1 * j1
+
+
+@wp.func
+def membrane_derivatives(f0: Any, f1: Any, a: Any, b: Any, mu: Any, lam: Any):
+    """Derivatives (2), (3) per area."""
+    n = cross(f0, f1)
+    j = root(larger(dot(n, n), constant(1.0e-20, mu)))
+    n = n / j
+    w = a * f1 - b * f0
+    g = cross(w, n)
+    s = lam * (j - constant(1.0, mu)) - mu
+    bend = positive(s) / j
+    gradient = mu * (a * f0 + b * f1) + s * g
+    hessian = isotropic(mu * (a * a + b * b) + bend * dot(w, w)) - bend * outer(w) + (lam - bend) * outer(g)
+    return gradient, hessian
+
+
+@wp.func
+def membrane_damping(f0: Any, f1: Any, g0: Any, g1: Any, a: Any, b: Any, rate: Any):
+    """Derivatives (4) per area; g0, g1 are the columns of F at the start of the step, ``rate`` = c/dt."""
+    two = constant(2.0, a)
+    r00 = dot(f0 - g0, f0 + g0)
+    r11 = dot(f1 - g1, f1 + g1)
+    r01 = dot(f0 - g0, f1) + dot(g0, f1 - g1)
+    fm = a * f0 + b * f1
+    gradient = (two * rate) * ((r00 * a + r01 * b) * f0 + (r01 * a + r11 * b) * f1)
+    hessian = (two * rate) * ((a * a + b * b) * (outer(f0) + outer(f1)) + outer(fm))
+    return gradient, hessian
+
+
+@wp.func
+def column(pose: wp.mat22, c: int, q: wp.vec3, r: wp.vec3):
+    return pose[0, c] * q + pose[1, c] * r
+
+
+@wp.func
+def triangle_energy(e: Triangles, k: int, x: wp.array(dtype=wp.vec3)):
+    q = x[e.indices[k, 1]] - x[e.indices[k, 0]]
+    r = x[e.indices[k, 2]] - x[e.indices[k, 0]]
+    mu = e.materials[k, 0]
+    pose = e.poses[k]
+    return e.areas[k] * membrane_energy(column(pose, 0, q, r), column(pose, 1, q, r), mu, e.materials[k, 1] + mu)
+
+
+@wp.func
+def triangle_gradient_hessian(
+    e: Triangles, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+):
+    i = e.indices[k, 0]
+    j = e.indices[k, 1]
+    l = e.indices[k, 2]
+    pose = e.poses[k]
+    area = e.areas[k]
+    mu = e.materials[k, 0]
+    a = -(pose[0, 0] + pose[1, 0])
+    b = -(pose[0, 1] + pose[1, 1])
+    if slot > 0:
+        a = pose[slot - 1, 0]
+        b = pose[slot - 1, 1]
+    q = x[j] - x[i]
+    r = x[l] - x[i]
+    f0 = column(pose, 0, q, r)
+    f1 = column(pose, 1, q, r)
+    gradient, hessian = membrane_derivatives(f0, f1, a, b, mu, e.materials[k, 1] + mu)
+    damping = e.materials[k, 2]
+    if damping > 0.0:
+        q = x_start[j] - x_start[i]
+        r = x_start[l] - x_start[i]
+        dg, dh = membrane_damping(f0, f1, column(pose, 0, q, r), column(pose, 1, q, r), a, b, damping / dt)
+        gradient = gradient + dg
+        hessian = hessian + dh
+    return area * gradient, area * hessian
+
+
+TRIANGLE = Element(
+    TRIANGLE_TABLE, 3, triangle_energy, triangle_gradient_hessian, acts=lambda c: (c["materials"][:, :3] != 0).any(axis=1)
+)

@@ -1,0 +1,259 @@
+"""The methods of ModelBuilder that add particles and deformable elements one by one or in bulk."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hooke.data.table import Rows
+from hooke.elements.bending import measure_hinges
+from hooke.elements.tetrahedron import measure_tetrahedra
+from hooke.elements.triangle import measure_triangles
+from hooke.model.enums import ParticleFlags
+
+__all__ = ["ParticleMethods"]
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+class ParticleMethods:
+    """Particles, springs, triangles, hinges, tetrahedra."""
+
+    _tables: dict[str, Rows]
+
+    def add_particle(
+        self,
+        pos: Any,
+        vel: Any,
+        mass: float,
+        radius: float | None = None,
+        flags: int = ParticleFlags.ACTIVE,
+        custom_attributes: dict[str, Any] | None = None,
+    ) -> int:
+        """Add a particle.
+
+        Args:
+            pos: Position [m], shape (3,).
+            vel: Velocity [m/s], shape (3,).
+            mass: Mass [kg]; 0 is a fixed particle.
+            radius: Radius [m] of contact with shapes; None takes ``default_particle_radius``.
+            flags: ParticleFlags; without ACTIVE the particle is fixed and makes no contact.
+            custom_attributes: Values by key.
+
+        Returns:
+            Index of the particle.
+        """
+        return self.add_particles([pos], [vel], [mass], None if radius is None else [radius], [flags], custom_attributes)[0]
+
+    def add_particles(
+        self,
+        pos: Sequence[Any],
+        vel: Sequence[Any],
+        mass: Sequence[float],
+        radius: Sequence[float] | None = None,
+        flags: Sequence[int] | None = None,
+        custom_attributes: dict[str, Any] | None = None,
+    ) -> range:
+        """Add particles from arrays of equal length; see :meth:`add_particle`. Returns their indices."""
+        pos = np.asarray(pos, np.float64).reshape(-1, 3)
+        count = len(pos)
+        values = {
+            "qd": np.asarray(vel, np.float64).reshape(-1, 3),
+            "mass": np.asarray(mass, np.float64).reshape(-1),
+            "radius": np.asarray(_or(radius, [self.default_particle_radius] * count), np.float64).reshape(-1),
+            "flags": np.asarray(_or(flags, [int(ParticleFlags.ACTIVE)] * count)).astype(np.int32).reshape(-1),
+        }
+        for name, value in values.items():
+            if len(value) not in (1, count):
+                raise ValueError(f"add_particles: expected {count} values of {name}, one per position, found {len(value)}")
+        added = self._tables["particle"].extend(count, q=pos, world=self.current_world, **values)
+        self._author("particle", custom_attributes, added.start, count)
+        return added
+
+    def add_spring(
+        self, i: int, j: int, ke: float | None = None, kd: float | None = None, control: float = 0.0,
+        custom_attributes: dict[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Add a spring whose rest length is the present distance of its particles.
+
+        Args:
+            i: First particle.
+            j: Second particle.
+            ke: Stiffness [N/m]; None takes ``default_spring_ke``.
+            kd: Axial damping [N s/m]; None takes ``default_spring_kd``.
+            control: Value kept for actuators of the user.
+            custom_attributes: Values by key.
+
+        Returns:
+            Index of the spring.
+        """
+        return self._add_springs(np.array([[i, j]]), ke, kd, control, custom_attributes).start
+
+    def _add_springs(self, pairs: np.ndarray, ke: Any = None, kd: Any = None, control: Any = 0.0, custom: Any = None) -> range:
+        pairs = self._check_stencils("spring", pairs)
+        x = self.particle_q.array
+        added = self._tables["spring"].extend(
+            len(pairs),
+            indices=pairs,
+            rest_length=np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1),
+            stiffness=_or(ke, self.default_spring_ke),
+            damping=_or(kd, self.default_spring_kd),
+            control=control,
+        )
+        self._author("spring", custom, added.start, len(pairs))
+        return added
+
+    def add_triangle(
+        self, i: int, j: int, k: int, *, tri_ke: float | None = None, tri_ka: float | None = None, tri_kd: float | None = None,
+        tri_drag: float | None = None, tri_lift: float | None = None, custom_attributes: dict[str, Any] | None = None,
+    ) -> float:  # fmt: skip
+        """Add a triangle; see :meth:`add_triangles`. Returns its rest area [m^2], 0 when it was dropped."""
+        return self.add_triangles(
+            [i], [j], [k], tri_ke=tri_ke, tri_ka=tri_ka, tri_kd=tri_kd, tri_drag=tri_drag, tri_lift=tri_lift,
+            custom_attributes=custom_attributes,
+        )[0]  # fmt: skip
+
+    def add_triangles(
+        self, i: Sequence[int], j: Sequence[int], k: Sequence[int], *, tri_ke: Any = None, tri_ka: Any = None,
+        tri_kd: Any = None, tri_drag: Any = None, tri_lift: Any = None, custom_attributes: dict[str, Any] | None = None,
+    ) -> list[float]:  # fmt: skip
+        """Add triangles; their present shape is the rest shape.
+
+        Args:
+            i: First particles.
+            j: Second particles.
+            k: Third particles.
+            tri_ke: Shear modulus mu of the sheet [N/m], one or one per triangle; None takes ``default_tri_ke``.
+            tri_ka: Area modulus lambda [N/m]; None takes ``default_tri_ka``.
+            tri_kd: Damping [N s/m]; None takes ``default_tri_kd``.
+            tri_drag: Drag coefficient.
+            tri_lift: Lift coefficient.
+            custom_attributes: Values by key.
+
+        Returns:
+            Rest areas [m^2]. A triangle without area is dropped with a warning that counts them, and has 0 here.
+        """
+        triangles = self._check_stencils("triangle", np.stack([np.asarray(v, np.int64).reshape(-1) for v in (i, j, k)], axis=1))
+        x = self.particle_q.array
+        q, r = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
+        poses, areas = measure_triangles(q, r)
+        good = areas > 0.0
+        if not good.all():
+            bad = np.flatnonzero(~good)
+            warnings.warn(
+                f"{len(bad)} triangles have no area and are dropped; the first joins particles {triangles[bad[0]].tolist()}",
+                stacklevel=3,
+            )
+        defaults = (self.default_tri_ke, self.default_tri_ka, self.default_tri_kd, self.default_tri_drag, self.default_tri_lift)
+        given = (tri_ke, tri_ka, tri_kd, tri_drag, tri_lift)
+        materials = np.stack([np.broadcast_to(_or(g, d), len(triangles)) for g, d in zip(given, defaults, strict=True)], axis=1)
+        added = self._tables["tri"].extend(
+            int(good.sum()), indices=triangles[good], poses=poses[good], areas=areas[good], materials=materials[good]
+        )
+        self._author("tri", custom_attributes, added.start, len(added))
+        return areas.tolist()
+
+    def add_edge(
+        self, i: int, j: int, k: int, l: int, *, rest: float | None = None, edge_ke: float | None = None,  # noqa: E741
+        edge_kd: float | None = None, custom_attributes: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Add a bending hinge; see :meth:`add_edges`."""
+        self.add_edges(
+            [i], [j], [k], [l], rest=None if rest is None else [rest], edge_ke=edge_ke, edge_kd=edge_kd,
+            custom_attributes=custom_attributes,
+        )  # fmt: skip
+
+    def add_edges(
+        self, i: Sequence[int], j: Sequence[int], k: Sequence[int], l: Sequence[int], *, rest: Any = None,  # noqa: E741
+        edge_ke: Any = None, edge_kd: Any = None, custom_attributes: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Add bending hinges.
+
+        Args:
+            i: Vertices opposite the edge in the triangles (i, k, l); -1 for none.
+            j: Vertices opposite the edge in the triangles (j, l, k); -1 at a boundary.
+            k: First vertices of the edges.
+            l: Second vertices of the edges.
+            rest: Rest angles [rad], one or one per hinge; None takes the present ones.
+            edge_ke: Stiffness [N] (J per metre of edge and rad^2); None takes ``default_edge_ke``.
+            edge_kd: Damping [N s]; None takes ``default_edge_kd``.
+            custom_attributes: Values by key.
+        """
+        edges = np.stack([np.asarray(v, np.int64).reshape(-1) for v in (i, j, k, l)], axis=1)
+        edges = self._check_stencils("edge", edges, least=(-1, -1, 0, 0))
+        x = self.particle_q.array
+        if rest is None:
+            rest = np.zeros(len(edges))
+            inner = (edges >= 0).all(axis=1)
+            rest[inner] = measure_hinges(*(x[edges[inner, s]] for s in range(4)))
+        ke = np.broadcast_to(_or(edge_ke, self.default_edge_ke), len(edges))
+        kd = np.broadcast_to(_or(edge_kd, self.default_edge_kd), len(edges))
+        added = self._tables["edge"].extend(
+            len(edges),
+            indices=edges,
+            rest_angle=rest,
+            rest_length=np.linalg.norm(x[edges[:, 3]] - x[edges[:, 2]], axis=1),
+            bending_properties=np.stack([ke, kd], axis=1),
+        )
+        self._author("edge", custom_attributes, added.start, len(edges))
+
+    def add_tetrahedron(
+        self, i: int, j: int, k: int, l: int, k_mu: float = 1000.0, k_lambda: float = 1000.0,  # noqa: E741
+        k_damp: float = 0.0, custom_attributes: dict[str, Any] | None = None,
+    ) -> float:  # fmt: skip
+        """Add a tetrahedron whose present shape is its rest shape.
+
+        Args:
+            i: First particle; (j - i) x (k - i) points to l.
+            j: Second particle.
+            k: Third particle.
+            l: Fourth particle.
+            k_mu: Lame parameter mu [Pa].
+            k_lambda: Lame parameter lambda [Pa].
+            k_damp: Damping [Pa s].
+            custom_attributes: Values by key.
+
+        Returns:
+            Rest volume [m^3]; 0 when it is flat or inverted, and then dropped with a warning.
+        """
+        volumes = self._add_tetrahedra(np.array([[i, j, k, l]]), k_mu, k_lambda, k_damp, custom_attributes)
+        return float(volumes[0])
+
+    def _add_tetrahedra(self, tetrahedra: np.ndarray, k_mu: Any, k_lambda: Any, k_damp: Any, custom: Any = None) -> np.ndarray:
+        """Add tetrahedra; flat and inverted ones are dropped with a counted warning. Returns volumes, 0 where dropped."""
+        tetrahedra = self._check_stencils("tetrahedron", tetrahedra)
+        poses, volumes = measure_tetrahedra(self.particle_q.array[tetrahedra])
+        good = (volumes > 0.0) & poses.any(axis=(1, 2))
+        if not good.all():
+            bad = np.flatnonzero(~good)
+            warnings.warn(
+                f"{len(bad)} tetrahedra are flat or inverted and are dropped; the first joins particles "
+                f"{tetrahedra[bad[0]].tolist()} with volume {volumes[bad[0]]:.3g} m^3",
+                stacklevel=4,
+            )
+        materials = np.stack([np.broadcast_to(v, len(tetrahedra)) for v in (k_mu, k_lambda, k_damp)], axis=1)
+        added = self._tables["tet"].extend(
+            int(good.sum()), indices=tetrahedra[good], poses=poses[good], materials=materials[good]
+        )
+        self._author("tet", custom, added.start, len(added))
+        return np.where(good, volumes, 0.0)
+
+    def _check_stencils(self, what: str, indices: np.ndarray, least: Any = 0) -> np.ndarray:
+        """Refuse elements whose particles do not exist or repeat."""
+        indices = np.asarray(indices, np.int64)
+        count = self.particle_count
+        bad = np.flatnonzero(((indices < np.asarray(least)) | (indices >= count)).any(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"{what} {bad[0]} of {len(indices)}: particles {indices[bad[0]].tolist()} are not all within 0 to {count - 1}"
+            )
+        ordered = np.sort(indices, axis=1)
+        bad = np.flatnonzero(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1))
+        if len(bad) and what != "triangle":  # a triangle that repeats a particle has no area and is dropped with a count
+            raise ValueError(f"{what} {bad[0]} of {len(indices)}: particles {indices[bad[0]].tolist()} repeat")
+        return indices

@@ -1,0 +1,127 @@
+"""Checks of what a builder holds, before it becomes a model. Every message names the entity."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hooke.data.table import Column, Rows
+from hooke.elements import ELEMENTS
+from hooke.geometry.inertia import validate_inertia
+from hooke.model.enums import BodyFlags
+
+__all__ = ["check_coloring", "check_inertia", "check_structure", "check_worlds", "name_of"]
+
+_NOUN = {"tri": "triangle", "tet": "tetrahedron", "edge": "edge"}
+
+
+def name_of(rows: Rows, index: int) -> str:
+    """How a message calls a row, e.g. ``body 'arm' (index 3)`` or ``triangle 7``."""
+    noun = _NOUN.get(rows.table.name, rows.table.name.replace("_", " "))
+    label = rows.columns["label"][index] if "label" in rows.columns else ""
+    return f"{noun} {label!r} (index {index})" if label else f"{noun} {index}"
+
+
+def check_structure(tables: dict[str, Rows], world_count: int) -> None:
+    """Refuse values that are not finite or below their minimum, and references to rows that do not exist."""
+    counts = {name: rows.count for name, rows in tables.items()} | {"world": world_count}
+    for rows in tables.values():
+        for column in rows.declared.values():
+            if column.is_list or rows.count == 0:
+                continue
+            values = rows.columns[column.name].array
+            if column.scalar is np.float64:
+                _check_values(rows, column, values)
+            elif column.refers in counts:
+                bad = np.flatnonzero(((values < -1) | (values >= counts[column.refers])).reshape(rows.count, -1).any(axis=1))
+                if len(bad):
+                    raise ValueError(
+                        f"{name_of(rows, bad[0])}: {rows.table.prefix}{column.name} is {values[bad[0]].tolist()}, expected -1 to "
+                        f"{counts[column.refers] - 1}"
+                    )
+    for element in ELEMENTS:
+        if "materials" in tables[element.name].columns:
+            materials = tables[element.name].columns["materials"].array
+            bad = np.flatnonzero(materials[:, 0] + materials[:, 1] < 0.0)
+            if len(bad):
+                raise ValueError(
+                    f"{name_of(tables[element.name], bad[0])}: the Lame pair {materials[bad[0], :2].tolist()} has mu + lambda < 0, "
+                    "which is not a stable material"
+                )
+
+
+def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
+    flat = values.reshape(rows.count, -1)
+    finite = np.isfinite(flat).all(axis=1)
+    low = np.zeros(rows.count, bool) if column.minimum is None else (flat < np.asarray(column.minimum)).any(axis=1)
+    bad = np.flatnonzero(~finite | low)
+    if len(bad):
+        wanted = "finite values" if not finite[bad[0]] else f"values >= {column.minimum}"
+        more = f"; {len(bad)} rows are wrong" if len(bad) > 1 else ""
+        raise ValueError(
+            f"{name_of(rows, bad[0])}: {rows.table.prefix}{column.name} is {values[bad[0]].tolist()} {column.unit}, expected "
+            f"{wanted}{more}"
+        )
+
+
+def check_worlds(tables: dict[str, Rows]) -> None:
+    """Refuse entities of one world that are not contiguous, and worlds out of order."""
+    for rows in tables.values():
+        if "world" not in rows.columns:
+            continue
+        world = rows.columns["world"].array
+        local = np.flatnonzero(world >= 0)
+        if len(local) == 0:
+            continue
+        inner = world[local[0] : local[-1] + 1]
+        bad = np.flatnonzero((np.diff(inner) < 0) | (inner[1:] < 0))
+        if len(bad):
+            at = int(local[0] + bad[0] + 1)
+            raise ValueError(
+                f"{name_of(rows, at)} of world {world[at]} follows one of world {world[at - 1]}: the entities of a world must be "
+                "contiguous and worlds in order; build each between begin_world() and end_world(), or with add_world()"
+            )
+
+
+def check_inertia(rows: Rows) -> None:
+    """Correct inertias that no body can have, and say so; warn of dynamic bodies without mass."""
+    massless = []
+    for body in range(rows.count):
+        mass = rows.columns["mass"].array[body]
+        if mass <= 0.0:
+            if rows.columns["flags"].array[body] & BodyFlags.DYNAMIC:
+                massless.append(body)
+            continue
+        inertia, message = validate_inertia(mass, rows.columns["inertia"].array[body], name_of(rows, body))
+        rows.columns["inertia"].array[body] = inertia
+        if message:
+            warnings.warn(message, stacklevel=5)
+    if massless:
+        warnings.warn(
+            f"{len(massless)} dynamic bodies have no mass and will not move (the first is {name_of(rows, massless[0])}); give them a "
+            "mass or a shape with a density, or pass is_kinematic=True",
+            stacklevel=5,
+        )
+
+
+def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:
+    """The colour of every one of ``count`` particles or bodies, each of which must be in exactly one group."""
+    colors = np.full(count, -1, np.int32)
+    for color, group in enumerate(groups):
+        group = np.asarray(group).reshape(-1)
+        if len(group) and (group.min() < 0 or group.max() >= count):
+            raise ValueError(f"{what} colour group {color} names {what} {group.max()}; there are {count}")
+        repeated = np.flatnonzero(colors[group] >= 0)
+        if len(repeated) or len(np.unique(group)) != len(group):
+            first = group[repeated[0]] if len(repeated) else group[0]
+            raise ValueError(f"{what} {first} is in more than one colour group; call ModelBuilder.color()")
+        colors[group] = color
+    missing = np.flatnonzero(colors < 0)
+    if len(missing):
+        raise ValueError(
+            f"{len(missing)} of {count} entries of {what} have no colour (the first is {missing[0]}); call ModelBuilder.color() after "
+            "the last one is added"
+        )
+    return colors

@@ -1,0 +1,138 @@
+"""From a builder to a model: checks, derived columns, arrays on the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from hooke.data.table import Rows, TableData
+from hooke.geometry.kind import GeoType
+from hooke.geometry.shapes import shape_kind
+from hooke.joints.layout import coordinate_starts, velocity_starts
+from hooke.model.check import check_coloring, check_inertia, check_structure, check_worlds
+from hooke.model.custom import AttributeAssignment, table_of
+from hooke.model.model import Model
+from hooke.model.tables import TABLES
+
+if TYPE_CHECKING:
+    from hooke.model.builder import ModelBuilder
+
+__all__ = ["finalize"]
+
+_INFINITE_RADIUS = 1.0e6  # what stands for the radius of an infinite plane
+
+
+def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model:
+    """Make a model of what ``builder`` holds; ``skip`` names the checks to leave out."""
+    tables = builder._tables
+    if builder.current_world >= 0:
+        raise RuntimeError(f"finalize: world {builder.current_world} is still open; call end_world() first")
+    if not skip["structure"]:
+        check_structure(tables, builder.world_count)
+    if not skip["worlds"]:
+        check_worlds(tables)
+    if not skip["inertia"]:
+        check_inertia(tables["body"])
+    derived = {"particle": _particles(builder), "body": _bodies(tables["body"]), "shape": _shapes(tables["shape"], device)}
+    data = {}
+    for table in TABLES:
+        rows = tables[table.name]
+        host = {name: column for name, column in rows.columns.items() if name in {c.name for c in table.columns}}
+        host |= derived.get(table.name, {})
+        arrays = {}
+        for name, values in host.items():
+            column = table.column(name)
+            arrays[name] = list(values) if column.is_list else column.to_array(getattr(values, "array", values), device)
+        data[table.name] = TableData(table, arrays, rows.count, device)
+    model = Model(data, device)
+    _worlds(model, builder)
+    _joints(model, builder)
+    to_device = {"dtype": wp.int32, "device": device}
+    model.particle_color_groups = [wp.array(group, **to_device) for group in builder.particle_color_groups]
+    model.body_color_groups = [wp.array(group, **to_device) for group in builder.body_color_groups]
+    model.requested_contact_attributes = set(builder.requested_contact_attributes)
+    _custom(model, builder)
+    return model
+
+
+def _particles(builder: ModelBuilder) -> dict[str, np.ndarray]:
+    mass = builder.particle_mass.array
+    derived = {"inv_mass": np.where(mass > 0.0, 1.0 / np.where(mass > 0.0, mass, 1.0), 0.0)}
+    if builder.particle_color_groups:
+        derived["colors"] = check_coloring("particle", builder.particle_color_groups, len(mass))
+    return derived
+
+
+def _bodies(rows: Rows) -> dict[str, np.ndarray]:
+    mass, inertia = rows.columns["mass"].array, rows.columns["inertia"].array
+    heavy = mass > 0.0
+    inverse = np.zeros((rows.count, 3, 3))
+    turning = heavy & (np.linalg.det(inertia) > 0.0) if rows.count else heavy
+    inverse[turning] = np.linalg.inv(inertia[turning])
+    return {"inv_mass": np.where(heavy, 1.0 / np.where(heavy, mass, 1.0), 0.0), "inv_inertia": inverse}
+
+
+def _shapes(rows: Rows, device: Any) -> dict[str, np.ndarray]:
+    """Handles of meshes and local bounds, computed once per different geometry."""
+    count = rows.count
+    pointer = np.zeros(count, np.uint64)
+    lower, upper = np.zeros((count, 3)), np.zeros((count, 3))
+    known: dict[Any, tuple[int, np.ndarray, np.ndarray]] = {}
+    types, scales, sources = rows.columns["type"].array, rows.columns["scale"].array, rows.columns["source"]
+    for i in range(count):
+        key = (types[i], *scales[i], id(sources[i]))
+        if key not in known:
+            handle = sources[i].finalize(device) if hasattr(sources[i], "finalize") else 0
+            known[key] = (handle, *shape_kind(GeoType(types[i])).bounds(scales[i], sources[i]))
+        pointer[i], lower[i], upper[i] = known[key]
+    lower, upper = np.maximum(lower, -_INFINITE_RADIUS), np.minimum(upper, _INFINITE_RADIUS)
+    radius = np.linalg.norm(np.maximum(np.abs(lower), np.abs(upper)), axis=1)
+    return {
+        "source_ptr": pointer,
+        "collision_aabb_lower": lower,
+        "collision_aabb_upper": upper,
+        "collision_radius": np.minimum(radius, _INFINITE_RADIUS),
+    }
+
+
+def world_starts(world: np.ndarray, world_count: int) -> np.ndarray:
+    """First entity of every world, of the trailing shared ones, then the total; shape (world_count + 2,)."""
+    starts = np.full(world_count + 2, len(world), np.int32)
+    local = np.flatnonzero(world >= 0)
+    if len(local) == 0:
+        starts[: world_count + 1] = 0 if world_count else len(world)
+        return starts
+    bounds = np.searchsorted(world[local], np.arange(world_count + 1))
+    starts[: world_count + 1] = local[0] + bounds
+    return starts
+
+
+def _worlds(model: Model, builder: ModelBuilder) -> None:
+    model.up_axis = int(builder.up_axis)
+    model.world_count = max(1, builder.world_count)
+    model.world_label = list(builder.world_label)
+    gravity = [*builder.world_gravity, builder.gravity_vector]
+    model.gravity = wp.array(np.asarray(gravity, np.float32), dtype=wp.vec3, device=model.device)
+    for name in ("particle", "body", "shape", "joint", "articulation"):
+        starts = world_starts(getattr(builder, f"{name}_world").array, model.world_count)
+        setattr(model, f"{name}_world_start", wp.array(starts, dtype=wp.int32, device=model.device))
+
+
+def _joints(model: Model, builder: ModelBuilder) -> None:
+    types, dims = builder.joint_type.array, builder.joint_dof_dim.array
+    model.joint_q_start = wp.array(coordinate_starts(types, dims), dtype=wp.int32, device=model.device)
+    model.joint_qd_start = wp.array(velocity_starts(types, dims), dtype=wp.int32, device=model.device)
+    owner = builder.joint_articulation.array
+    first = np.searchsorted(np.where(owner >= 0, owner, np.iinfo(np.int32).max), np.arange(builder.articulation_count + 1))
+    model.articulation_start = wp.array(first.astype(np.int32), dtype=wp.int32, device=model.device)
+
+
+def _custom(model: Model, builder: ModelBuilder) -> None:
+    model.custom_attributes = dict(builder.custom_attributes)
+    for key, attribute in builder.custom_attributes.items():
+        values = builder._tables[table_of(attribute.frequency)].columns[key]
+        column = attribute.column
+        model._custom_values[key] = list(values) if column.is_list else column.to_array(values.array, model.device)
+    model._give_custom(model, AttributeAssignment.MODEL)

@@ -1,0 +1,246 @@
+"""Model: what is simulated, on a device. Made by ``ModelBuilder.finalize``."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from hooke.data.table import Column, Table, TableData
+from hooke.model.contacts import Contacts
+from hooke.model.control import Control
+from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
+from hooke.model.state import State
+from hooke.model.tables import TABLES
+
+if TYPE_CHECKING:
+    from hooke.collision.pipeline import CollisionPipeline
+
+__all__ = ["NAMES", "Model", "model_tables"]
+
+NAMES: dict[str, tuple[Table, str]] = {
+    table.prefix + column.name: (table, column.name) for table in TABLES for column in table.columns
+}
+_COUNTS = {table.count_name: table.name for table in TABLES}
+
+
+class Model:
+    """The data of a simulation that does not change in a step.
+
+    The arrays of its tables are attributes under their documented flat names, e.g. ``model.particle_mass`` or
+    ``model.shape_material_mu`` (all of them: ``dir(model)``, ``docs/guide/model.md``). They are ``wp.array`` s on ``device``, and may
+    be assigned a new array of the same type and length.
+
+    Attributes:
+        tables: The tables by name; ``tables["particle"].struct`` is what kernels take.
+        device: Device of all arrays.
+        up_axis: Axis against gravity, 0 to 2.
+        world_count: Number of worlds, at least 1.
+        gravity: Per world, then for what belongs to none [m/s^2]; one row when no world was begun.
+        particle_color_groups: One int array of particles per colour.
+        body_color_groups: One int array of bodies per colour.
+        soft_contact_ke: Stiffness [N/m] of particles in contact, mixed with the shape's; 1e3.
+        soft_contact_kd: Damping [N s/m] of particles in contact; 10.
+        soft_contact_mu: Friction of particles in contact; 0.5.
+        rigid_contact_max: Rows of rigid contacts, published by the collision pipeline.
+        soft_contact_max: Rows of particle contacts, published by the collision pipeline.
+    """
+
+    AttributeAssignment = AttributeAssignment
+    AttributeFrequency = AttributeFrequency
+
+    def __init__(self, tables: dict[str, TableData], device: Any):
+        object.__setattr__(self, "tables", tables)
+        self.device = device
+        self.requires_grad = False
+        self.up_axis = 2
+        self.world_count = 1
+        self.world_label: list[str] = []
+        self.gravity: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
+        self.particle_color_groups: list[wp.array] = []
+        self.body_color_groups: list[wp.array] = []
+        self.soft_contact_ke = 1.0e3
+        self.soft_contact_kd = 10.0
+        self.soft_contact_mu = 0.5
+        self.rigid_contact_max: int | None = None
+        self.soft_contact_max: int | None = None
+        self.requested_contact_attributes: set[str] = set()
+        self.custom_attributes: dict[str, CustomAttribute] = {}
+        self._custom_values: dict[str, Any] = {}
+        self._collision_pipeline: CollisionPipeline | None = None
+
+    # ---- arrays under their public names
+
+    def __getattr__(self, name: str) -> Any:
+        tables = self.__dict__.get("tables", {})
+        if name in NAMES:
+            table, column = NAMES[name]
+            return tables[table.name].arrays[column]
+        if name in _COUNTS:
+            return tables[_COUNTS[name]].count
+        raise AttributeError(f"Model has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in NAMES:
+            table, column = NAMES[name]
+            self.tables[table.name].bind(table.column(column), value)
+        elif name in _COUNTS:
+            raise AttributeError(f"Model.{name} is fixed by finalize()")
+        else:
+            object.__setattr__(self, name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *NAMES, *_COUNTS})
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.tables[n].count} {n}" for n in self.tables if self.tables[n].count)
+        return f"<Model on {self.device}: {self.world_count} world(s), {counts or 'empty'}>"
+
+    # ---- what a simulation needs beside it
+
+    def state(self, requires_grad: bool | None = None) -> State:
+        """A new State at the initial positions and velocities.
+
+        Raises:
+            NotImplementedError: ``requires_grad`` is True; gradients are not available yet.
+        """
+        _refuse_gradients("Model.state", requires_grad)
+        state = State()
+        for name in State.FIELDS:
+            table, column = NAMES.get(name, (None, None))
+            if table is not None and self.tables[table.name].count:
+                setattr(state, name, wp.clone(self.tables[table.name].arrays[column]))
+        if state.particle_q is not None:
+            state.particle_f = wp.zeros_like(state.particle_q)
+        if state.body_q is not None:
+            state.body_f = wp.zeros(len(state.body_q), dtype=wp.spatial_vector, device=self.device)
+        self._give_custom(state, AttributeAssignment.STATE)
+        return state
+
+    def control(self, requires_grad: bool | None = None, clone_variables: bool = True) -> Control:
+        """A new Control with the model's default inputs.
+
+        Args:
+            requires_grad: Must not be True.
+            clone_variables: Copy the arrays; False shares them with the model.
+        """
+        _refuse_gradients("Model.control", requires_grad)
+        control = Control()
+        copy = wp.clone if clone_variables else lambda array: array
+        for field, name in Control.SOURCES.items():
+            table, column = NAMES[name]
+            if self.tables[table.name].count:
+                setattr(control, field, copy(self.tables[table.name].arrays[column]))
+        self._give_custom(control, AttributeAssignment.CONTROL)
+        return control
+
+    def contacts(self, collision_pipeline: CollisionPipeline | None = None) -> Contacts:
+        """A new Contacts buffer of ``collision_pipeline``, or of a default pipeline that the model keeps."""
+        return self._pipeline(collision_pipeline).contacts()
+
+    def collide(
+        self, state: State, contacts: Contacts | None = None, *, collision_pipeline: CollisionPipeline | None = None
+    ) -> Contacts:
+        """Find the contacts at ``state`` and write them to ``contacts`` (a new buffer when None), which is returned."""
+        pipeline = self._pipeline(collision_pipeline)
+        contacts = pipeline.contacts() if contacts is None else contacts
+        pipeline.collide(state, contacts)
+        return contacts
+
+    def _pipeline(self, given: CollisionPipeline | None) -> CollisionPipeline:
+        from hooke.collision.pipeline import CollisionPipeline
+
+        if given is None and self._collision_pipeline is None:
+            self._collision_pipeline = CollisionPipeline(self)
+        return given or self._collision_pipeline  # type: ignore[return-value]
+
+    def set_gravity(self, gravity: Any, world: int | None = None) -> None:
+        """Set gravity.
+
+        Args:
+            gravity: Vector (3,), a scalar along the up axis, or one vector per row of ``model.gravity`` [m/s^2].
+            world: World it is for; -1 is what belongs to none; None is all.
+
+        Raises:
+            ValueError: The world does not exist or a value is not finite.
+        """
+        rows = self.gravity.numpy().copy()
+        value = np.asarray(gravity, np.float64)
+        if value.ndim == 0:
+            value = value * np.eye(3)[self.up_axis]
+        if not np.isfinite(value).all():
+            raise ValueError(f"set_gravity: expected finite values, found {gravity}")
+        if world is not None and not -1 <= world < len(rows):
+            raise ValueError(f"set_gravity: expected a world from -1 to {len(rows) - 1}, found {world}")
+        rows[slice(None) if world is None else world] = value
+        self.gravity.assign(rows.astype(np.float32))
+
+    def request_contact_attributes(self, *attributes: str) -> None:
+        """Ask for optional arrays of contacts made from now on: ``"force"``."""
+        for attribute in attributes:
+            if attribute != "force":
+                raise ValueError(f"unknown contact attribute {attribute!r}; expected 'force'")
+            self.requested_contact_attributes.add(attribute)
+
+    @property
+    def body_shapes(self) -> dict[int, list[int]]:
+        """Shapes of every body; -1 holds the static ones."""
+        shapes: dict[int, list[int]] = {body: [] for body in range(-1, self.body_count)}
+        for shape, body in enumerate(self.shape_body.numpy().tolist()):
+            shapes[body].append(shape)
+        return shapes
+
+    # ---- custom attributes
+
+    def get_attribute_frequency(self, name: str) -> AttributeFrequency | str:
+        """The kind of entity that an array of the model, or a custom attribute by its key, has one value for."""
+        if name in self.custom_attributes:
+            return self.custom_attributes[name].frequency
+        if name not in NAMES:
+            raise AttributeError(f"Model has no attribute {name!r}")
+        table = NAMES[name][0].name
+        long = {"tri": "triangle", "tet": "tetrahedron"}.get(table, table)
+        return AttributeFrequency[long.upper()]
+
+    def _give_custom(self, target: Any, assignment: AttributeAssignment) -> None:
+        """Put the arrays of custom attributes on an object; the model keeps its own, others get copies."""
+        for key, attribute in self.custom_attributes.items():
+            if attribute.assignment != assignment:
+                continue
+            value = self._custom_values[key]
+            if assignment != AttributeAssignment.MODEL:
+                value = list(value) if isinstance(value, list) else wp.clone(value)
+            holder = target
+            if attribute.namespace:
+                holder = target.__dict__.get(attribute.namespace)
+                if holder is None:
+                    holder = AttributeNamespace(attribute.namespace)
+                    object.__setattr__(target, attribute.namespace, holder)
+            object.__setattr__(holder, attribute.name, value)
+
+
+def _refuse_gradients(what: str, requires_grad: bool | None) -> None:
+    if requires_grad:
+        raise NotImplementedError(f"{what}(requires_grad=True): gradients are not available yet; pass False")
+
+
+def model_tables(model: Any) -> dict[str, TableData]:
+    """The tables of a model: its own, or built without copies from any object with the documented flat arrays."""
+    if isinstance(model, Model):
+        return model.tables
+    tables = {}
+    for table in TABLES:
+        count = getattr(model, table.count_name, None)
+        if count is None:
+            column: Column = table.columns[0]
+            array = getattr(model, table.prefix + column.name, None)
+            count = 0 if array is None else len(array) // (column.width if column.flat else 1)
+        tables[table.name] = TableData.from_object(table, model, int(count), model.device)
+    return tables
+
+
+def view(model: Any) -> SimpleNamespace:
+    """The structs of a model's tables by table name."""
+    return SimpleNamespace(**{name: data.struct for name, data in model_tables(model).items()})

@@ -1,0 +1,65 @@
+"""Rigid motions of rows of a builder (NumPy, float64)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["RigidMotion", "compose", "invert", "quat_multiply", "quat_rotate"]
+
+
+def quat_rotate(q: Any, v: Any) -> np.ndarray:
+    """Rotate vectors ``v`` (..., 3) by quaternions ``q`` (..., 4), x y z w."""
+    q, v = np.asarray(q, np.float64), np.asarray(v, np.float64)
+    t = 2.0 * np.cross(q[..., :3], v)
+    return v + q[..., 3:] * t + np.cross(q[..., :3], t)
+
+
+def quat_multiply(a: Any, b: Any) -> np.ndarray:
+    """Product of quaternions (..., 4), x y z w: first ``b``, then ``a``."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    xyz = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + np.cross(a[..., :3], b[..., :3])
+    w = a[..., 3:] * b[..., 3:] - (a[..., :3] * b[..., :3]).sum(-1, keepdims=True)
+    return np.concatenate([xyz, w], axis=-1)
+
+
+def compose(a: Any, b: Any) -> np.ndarray:
+    """Product of poses (..., 7)."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    p = a[..., :3] + quat_rotate(a[..., 3:], b[..., :3])
+    return np.concatenate([p, np.broadcast_to(quat_multiply(a[..., 3:], b[..., 3:]), (*p.shape[:-1], 4))], axis=-1)
+
+
+def invert(a: Any) -> np.ndarray:
+    """Inverse of poses (..., 7) with unit quaternions."""
+    a = np.asarray(a, np.float64)
+    q = a[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.concatenate([-quat_rotate(q, a[..., :3]), q], axis=-1)
+
+
+class RigidMotion:
+    """A pose that acts on columns according to their ``moves``.
+
+    Args:
+        pose: Seven numbers (p, q), a Warp transform, or None for the identity.
+    """
+
+    def __init__(self, pose: Any = None):
+        self.pose = np.array([0, 0, 0, 0, 0, 0, 1.0]) if pose is None else np.asarray(pose, np.float64).reshape(7).copy()
+        length = np.linalg.norm(self.pose[3:])
+        if not np.isfinite(self.pose).all() or length < 1.0e-9:
+            raise ValueError(f"transform: expected a finite position and a rotation, found {self.pose.tolist()}")
+        self.pose[3:] /= length
+
+    def apply(self, moves: str, rows: np.ndarray) -> np.ndarray:
+        if len(rows) == 0:
+            return rows
+        q = self.pose[3:]
+        if moves == "point":
+            return self.pose[:3] + quat_rotate(q, rows)
+        if moves == "vector":
+            return quat_rotate(q, rows)
+        if moves == "twist":
+            return np.concatenate([quat_rotate(q, rows[:, :3]), quat_rotate(q, rows[:, 3:])], axis=1)
+        return compose(self.pose, rows)

@@ -1,0 +1,1 @@
+"""SolverVBD: vertex block descent."""

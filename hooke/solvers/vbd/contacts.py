@@ -1,0 +1,211 @@
+"""Contacts of particles with shapes: binding the rows of a collision pass to particles, and what is remembered of them.
+
+Rows are gathered by particle and sorted by shape, whatever their order in the buffer, so every sum has one owner and one order. A
+contact is recognised in the next step by its particle and shape; with anchored friction its anchor then stays where it was.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
+from hooke.contact.particle import make_particle_contact
+from hooke.model.contacts import SoftRows
+from hooke.model.tables import Particles, Shapes
+from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
+
+__all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_contacts", "list_rows",
+           "make_contact_kernels", "meet_bodies"]  # fmt: skip
+
+
+@wp.struct
+class ContactMaterial:
+    """The particles' side of every contact, and the settings of friction.
+
+    With anchored friction the grip of a row is the larger of its stiffness and ``hold`` m/dt^2; smoothed, it is ``slip`` dt.
+    """
+
+    ke: wp.float32
+    kd: wp.float32
+    mu: wp.float32
+    hold: wp.float32
+    slip: wp.float32
+
+
+@wp.func
+def row_count(rows: SoftRows):
+    return wp.min(rows.count[0], rows.particle.shape[0])
+
+
+@wp.kernel(enable_backward=False)
+def count_rows(rows: SoftRows, number: wp.array(dtype=wp.int32)):
+    r = wp.tid()
+    if r < row_count(rows):
+        i = rows.indices[r][0]
+        if i >= 0 and rows.indices[r][1] < 0:
+            wp.atomic_add(number, i + 1, 1)
+
+
+@wp.kernel(enable_backward=False)
+def list_rows(rows: SoftRows, filled: wp.array(dtype=wp.int32), bound: ContactRows):
+    r = wp.tid()
+    if r < row_count(rows):
+        i = rows.indices[r][0]
+        if i >= 0 and rows.indices[r][1] < 0:
+            slot = bound.first[i] + wp.atomic_add(filled, i, 1)
+            bound.source[slot] = r
+
+
+@wp.func
+def sort_by_shape(rows: SoftRows, bound: ContactRows, first: int, last: int):
+    for k in range(first + 1, last):
+        r = bound.source[k]
+        j = k - 1
+        while j >= first and rows.shape[bound.source[j]] > rows.shape[r]:
+            bound.source[j + 1] = bound.source[j]
+            j -= 1
+        bound.source[j + 1] = r
+
+
+@wp.func
+def body_pose(body: int, body_q: wp.array(dtype=wp.transform)):
+    if body < 0:
+        return wp.transform_identity()
+    return body_q[body]
+
+
+@wp.func
+def find_anchor(memory: ContactMemory, i: int, shape: int):
+    """The remembered row of a particle on a shape, -1 if there is none."""
+    found = int(-1)
+    for k in range(memory.first[i], memory.first[i + 1]):
+        if memory.shape[k] == shape:
+            found = k
+    return found
+
+
+@wp.kernel(enable_backward=False)
+def bind_rows(
+    rows: SoftRows,
+    particles: Particles,
+    shapes: Shapes,
+    vertices: VertexMotion,
+    body_q: wp.array(dtype=wp.transform),
+    body_q_prev: wp.array(dtype=wp.transform),
+    memory: ContactMemory,
+    material: ContactMaterial,
+    dt: float,
+    bound: ContactRows,
+):
+    """Fill the rows of one particle: geometry and material for the step, and the anchor from which slip is measured."""
+    i = wp.tid()
+    first = bound.first[i]
+    last = bound.first[i + 1]
+    sort_by_shape(rows, bound, first, last)
+    start = vertices.start[i]
+    for k in range(first, last):
+        r = bound.source[k]
+        s = rows.shape[r]
+        pose = body_pose(shapes.body[s], body_q)
+        pose_start = body_pose(shapes.body[s], body_q_prev)
+        point = wp.transform_point(pose, rows.body_pos[r])
+        point_start = wp.transform_point(pose_start, rows.body_pos[r])
+        n = rows.normal[r]
+        anchor = start - wp.dot(n, start - point_start) * n  # the surface under the particle, when the step began
+        local = wp.transform_point(wp.transform_inverse(pose_start), anchor)
+        carried = dt * wp.transform_vector(pose, rows.body_vel[r])
+        old = find_anchor(memory, i, s)
+        if old >= 0:
+            local = memory.anchor[old]
+        bound.shape[k] = s
+        bound.point[k] = point
+        bound.motion[k] = point - point_start + carried
+        bound.anchor[k] = wp.transform_point(pose, local) + carried
+        bound.normal[k] = n
+        bound.radius[k] = particles.radius[i] + shapes.margin[s]
+        stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
+        bound.stiffness[k] = stiffness
+        bound.damping[k] = mix_damping(material.kd, shapes.material_kd[s])
+        bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
+        hold = wp.max(stiffness, particles.mass[i] / (dt * dt))
+        bound.grip[k] = wp.where(material.hold > 0.0, material.hold * hold, material.slip * dt)
+
+
+@wp.kernel(enable_backward=False)
+def meet_bodies(body_q: wp.array(dtype=wp.transform), known: wp.array(dtype=wp.int32), body_q_prev: wp.array(dtype=wp.transform)):
+    """A body that is seen for the first time, or after a reset, has not moved."""
+    b = wp.tid()
+    if known[b] == 0:
+        known[b] = 1
+        body_q_prev[b] = body_q[b]
+
+
+@wp.kernel(enable_backward=False)
+def forget_bodies(world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32)):
+    """Forget the poses of the bodies of the selected worlds; the last entry of the mask is for those of none."""
+    b = wp.tid()
+    if selected[wp.where(world[b] < 0, selected.shape[0] - 1, world[b])]:
+        known[b] = 0
+
+
+@wp.kernel(enable_backward=False)
+def forget_contacts(particles: Particles, selected: wp.array(dtype=wp.bool), memory: ContactMemory):
+    """Drop the anchors of the particles of the selected worlds; the last entry of the mask is for those of none."""
+    i = wp.tid()
+    w = particles.world[i]
+    if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
+        for k in range(memory.first[i], memory.first[i + 1]):
+            memory.shape[k] = -1
+
+
+@functools.cache
+def make_contact_kernels(friction: str) -> tuple[Any, Any]:
+    """The kernels (remember, forces) for a friction law."""
+    particle_contact = make_particle_contact(friction)
+
+    @wp.func
+    def evaluate(rows: ContactRows, vertices: VertexMotion, i: int, r: int, dt: float):
+        x = vertices.x[i]
+        return particle_contact(
+            x - rows.point[r], vertices.displacement[i] - rows.motion[r], x - rows.anchor[r], rows.normal[r], rows.radius[r],
+            rows.stiffness[r], rows.damping[r] / dt, rows.mu[r], rows.grip[r],
+        )  # fmt: skip
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def remember_contacts(
+        rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float,
+        memory: ContactMemory,
+    ):  # fmt: skip
+        """Keep the anchors, dragged along where the contact slid; a contact without load has none."""
+        i = wp.tid()
+        memory.first[i] = rows.first[i]
+        if i == memory.first.shape[0] - 2:
+            memory.first[i + 1] = rows.first[i + 1]
+        for r in range(rows.first[i], rows.first[i + 1]):
+            _g, _h, load, tangential = evaluate(rows, vertices, i, r, dt)
+            n = rows.normal[r]
+            surface = vertices.x[i] - wp.dot(n, vertices.x[i] - rows.point[r]) * n
+            slip = surface - rows.anchor[r]
+            slip = slip - wp.dot(n, slip) * n
+            held = tangential / rows.grip[r]
+            inverse = wp.transform_inverse(body_pose(shapes.body[rows.shape[r]], body_q))
+            memory.anchor[r] = wp.transform_point(inverse, surface - held * slip)
+            memory.shape[r] = wp.where(load > 0.0, rows.shape[r], -1)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def write_contact_forces(
+        rows: ContactRows, vertices: VertexMotion, dt: float, offset: int, force: wp.array(dtype=wp.spatial_vector)
+    ):
+        """The force on the particle and its torque about the origin, in the row of the buffer that the contact came from."""
+        i = wp.tid()
+        for r in range(rows.first[i], rows.first[i + 1]):
+            gradient, _h, _load, _tangential = evaluate(rows, vertices, i, r, dt)
+            n = rows.normal[r]
+            surface = vertices.x[i] - wp.dot(n, vertices.x[i] - rows.point[r]) * n
+            torque = wp.cross(surface, -gradient)
+            force[offset + rows.source[r]] = wp.spatial_vector(-gradient, torque)
+
+    return remember_contacts, write_contact_forces

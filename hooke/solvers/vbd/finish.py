@@ -1,0 +1,18 @@
+"""The end of a step: positions, and velocities by backward differences."""
+
+import warp as wp
+
+from hooke.model.tables import Particles
+from hooke.solvers.vbd.predict import is_fixed
+from hooke.solvers.vbd.workspace import VertexMotion
+
+__all__ = ["finish_vertices"]
+
+
+@wp.kernel(enable_backward=False)
+def finish_vertices(
+    particles: Particles, vertices: VertexMotion, dt: float, q: wp.array(dtype=wp.vec3), qd: wp.array(dtype=wp.vec3)
+):
+    i = wp.tid()
+    q[i] = vertices.x[i]
+    qd[i] = wp.where(is_fixed(particles, i), wp.vec3(0.0), vertices.displacement[i] / dt)

@@ -1,0 +1,78 @@
+"""Resetting worlds: selected entities go back to the model's initial state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+__all__ = ["full_mask", "restore_poses", "restore_twists", "restore_vectors"]
+
+
+@wp.func
+def is_selected(selected: wp.array(dtype=wp.bool), world: int):
+    return selected[wp.where(world < 0, selected.shape[0] - 1, world)]
+
+
+@wp.kernel(enable_backward=False)
+def restore_vectors(
+    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.vec3),
+    value: wp.array(dtype=wp.vec3),
+):  # fmt: skip
+    i = wp.tid()
+    if is_selected(selected, world[i]):
+        value[i] = initial[i]
+
+
+@wp.kernel(enable_backward=False)
+def restore_poses(
+    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.transform),
+    value: wp.array(dtype=wp.transform),
+):  # fmt: skip
+    i = wp.tid()
+    if is_selected(selected, world[i]):
+        value[i] = initial[i]
+
+
+@wp.kernel(enable_backward=False)
+def restore_twists(
+    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.spatial_vector),
+    value: wp.array(dtype=wp.spatial_vector),
+):  # fmt: skip
+    i = wp.tid()
+    if is_selected(selected, world[i]):
+        value[i] = initial[i]
+
+
+@wp.kernel(enable_backward=False)
+def widen_mask(mask: wp.array(dtype=wp.bool), selected: wp.array(dtype=wp.bool)):
+    w = wp.tid()
+    selected[w] = w < mask.shape[0] and mask[wp.min(w, mask.shape[0] - 1)]
+
+
+def full_mask(mask: Any, world_count: int, device: Any) -> wp.array:
+    """A mask with one entry per world and one for what belongs to none.
+
+    Args:
+        mask: None selects everything; bool array of length ``world_count`` (leaves out what belongs to no world) or one more.
+        world_count: Number of worlds.
+        device: Device the mask must live on.
+
+    Raises:
+        TypeError: ``mask`` is not a Warp array of bool.
+        ValueError: Its length, dimension or device is wrong.
+    """
+    if mask is None:
+        return wp.array(np.ones(world_count + 1, bool), dtype=wp.bool, device=device)
+    if not isinstance(mask, wp.array) or mask.dtype not in (wp.bool, bool):
+        raise TypeError(f"reset: expected world_mask as a Warp array of bool, found {type(mask).__name__}")
+    if mask.ndim != 1 or mask.shape[0] not in (world_count, world_count + 1):
+        raise ValueError(f"reset: expected world_mask of length {world_count} or {world_count + 1}, found shape {mask.shape}")
+    if mask.device != device:
+        raise ValueError(f"reset: world_mask is on device {mask.device}, the solver on {device}")
+    if mask.shape[0] == world_count + 1:
+        return mask
+    selected = wp.empty(world_count + 1, dtype=wp.bool, device=device)
+    wp.launch(widen_mask, dim=world_count + 1, inputs=[mask], outputs=[selected], device=device)
+    return selected

@@ -1,0 +1,404 @@
+"""SolverVBD: implicit time integration by vertex block descent."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.geometry.coloring import find_conflict
+from hooke.model.check import check_coloring
+from hooke.model.contacts import Contacts, soft_rows
+from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
+from hooke.model.model import model_tables
+from hooke.solvers.solver import SolverBase, Status
+from hooke.solvers.vbd.contacts import (
+    ContactMaterial,
+    bind_rows,
+    count_rows,
+    forget_bodies,
+    forget_contacts,
+    list_rows,
+    make_contact_kernels,
+    meet_bodies,
+)
+from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.options import check_options
+from hooke.solvers.vbd.predict import predict_vertices
+from hooke.solvers.vbd.reset import full_mask, restore_poses, restore_twists, restore_vectors
+from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
+from hooke.solvers.vbd.workspace import Workspace
+
+__all__ = ["SolverVBD"]
+
+
+class SolverVBD(SolverBase):
+    """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
+
+    Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
+    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``. Rigid-body dynamics and
+    self-contact are not available yet; what asks for them raises.
+
+    Args:
+        model: The model; its particles must be coloured (``ModelBuilder.color()``).
+        iterations: Sweeps over all colours per step; 0 leaves the particles where inertia takes them.
+        friction_epsilon: Speed [m/s] below which the smoothed friction law is ramped.
+        integrate_with_external_rigid_solver: Bodies are moved by another solver: ``state_in.body_q`` holds the poses at the start of
+            the step, ``state_out.body_q`` those at its end.
+        particle_enable_self_contact: Not available yet.
+        particle_self_contact_radius: Used with self-contact.
+        particle_self_contact_margin: Used with self-contact.
+        particle_conservative_bound_relaxation: Used with self-contact; between 0 and 1.
+        particle_vertex_contact_buffer_size: Used with self-contact.
+        particle_edge_contact_buffer_size: Used with self-contact.
+        particle_collision_detection_interval: Used with self-contact.
+        particle_edge_parallel_epsilon: Used with self-contact.
+        particle_enable_tile_solve: Cooperative block solves on CUDA; no effect on a CPU.
+        particle_topological_contact_filter_threshold: Used with self-contact.
+        particle_rest_shape_contact_exclusion_radius: Used with self-contact.
+        particle_external_vertex_contact_filtering_map: Used with self-contact.
+        particle_external_edge_contact_filtering_map: Used with self-contact.
+        particle_contact_friction: ``"anchored"``: a contact below the Coulomb limit holds without creep. ``"smoothed"``: the law
+            ramped over ``friction_epsilon``.
+        deterministic: Sums have one owner and one order anyway, so results repeat bitwise with every setting.
+
+    Other Args:
+        rigid_avbd_alpha: Of rigid bodies, like all names that begin with ``rigid_``; must keep its default.
+
+    Raises:
+        ValueError: An argument is out of range, particles have no colours, or particles of one colour share an element.
+        NotImplementedError: An argument or the model asks for rigid-body dynamics or self-contact.
+
+    References:
+        Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
+    """
+
+    def __init__(
+        self, model: Any, *, iterations: int = 10, friction_epsilon: float = 1e-2,
+        integrate_with_external_rigid_solver: bool = False, particle_enable_self_contact: bool = False,
+        particle_self_contact_radius: float = 0.2, particle_self_contact_margin: float = 0.2,
+        particle_conservative_bound_relaxation: float = 0.85, particle_vertex_contact_buffer_size: int = 32,
+        particle_edge_contact_buffer_size: int = 64, particle_collision_detection_interval: int = 0,
+        particle_edge_parallel_epsilon: float = 1e-5, particle_enable_tile_solve: bool = True,
+        particle_topological_contact_filter_threshold: int = 2, particle_rest_shape_contact_exclusion_radius: float = 0.0,
+        particle_external_vertex_contact_filtering_map: dict | None = None,
+        particle_external_edge_contact_filtering_map: dict | None = None, particle_contact_friction: str = "anchored",
+        rigid_avbd_alpha: float = 0.95, rigid_avbd_joint_alpha: float | None = None,
+        rigid_avbd_contact_alpha: float | None = None, rigid_avbd_beta: float = 0.0, rigid_avbd_linear_beta: float | None = None,
+        rigid_avbd_angular_beta: float | None = None, rigid_avbd_gamma: float = 0.999, rigid_contact_hard: bool = True,
+        rigid_contact_history: bool = False, rigid_contact_stick_motion_eps: float = 1.0e-4,
+        rigid_contact_stick_freeze_translation_eps: float = 1.0e-4, rigid_contact_stick_freeze_angular_eps: float = 1.0e-4,
+        rigid_contact_k_start: float = 1.0e2, rigid_body_contact_buffer_size: int = 64,
+        rigid_body_particle_contact_buffer_size: int = 256, rigid_joint_linear_ke: float = 1.0e5,
+        rigid_joint_angular_ke: float = 1.0e5, rigid_joint_linear_k_start: float = 1.0e2,
+        rigid_joint_angular_k_start: float = 1.0e1, rigid_joint_linear_kd: float = 0.0, rigid_joint_angular_kd: float = 0.0,
+        rigid_compliant_alm: bool = True, deterministic: Any = None,
+    ):  # fmt: skip
+        given = {k: v for k, v in locals().items() if k not in ("self", "model") and not k.startswith("__")}
+        check_options(SolverVBD.__init__, given)
+        super().__init__(model)
+        self.iterations = iterations
+        self.friction_epsilon = friction_epsilon
+        self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
+        self.particle_contact_friction = particle_contact_friction
+        self._tables = model_tables(model)
+        self._check_bodies()
+        self.workspace = Workspace(self._tables["particle"].count, self._tables["body"].count, model.device)
+        self.workspace.reserve(getattr(model, "soft_contact_max", None) or 0)
+        self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
+        self._bind_elements()
+        self._steps = 0
+        self._dt = 0.0
+        self._last_pair: tuple[int, int] | None = None
+        self._warned_unswapped = self._warned_overflow = False
+        self._last_contacts: Any = None
+
+    # ---- the step
+
+    def step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
+        """Advance the particles by one time step.
+
+        Args:
+            state_in: State at the start; not written unless it is ``state_out``.
+            state_out: State at the end.
+            control: Not used by particles; may be None.
+            contacts: Rows of ``CollisionPipeline.collide``, ``model.collide``; None means no contact.
+            dt: Time step [s].
+
+        Raises:
+            ValueError: ``dt`` is not positive and finite, or an array of a state has the wrong length or device.
+        """
+        self._check_step(state_in, state_out, dt)
+        if self._tables["particle"].count:
+            self._predict(state_in, dt)
+            self._bind_contacts(state_in, state_out, contacts, dt)
+            for _ in range(self.iterations):
+                for color in self._colors:
+                    self._sweep(color, dt)
+            self._finish(state_in, state_out, dt)
+        self._carry_bodies(state_in, state_out)
+        self._steps += 1
+        self._dt = dt
+
+    def _predict(self, state: Any, dt: float) -> None:
+        force = self.workspace.no_force if state.particle_f is None else state.particle_f
+        inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt]
+        self._launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
+
+    def _bind_contacts(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+        w = self.workspace
+        self._last_contacts = contacts
+        if contacts is None or contacts.soft_contact_max == 0:
+            w.rows.first.zero_()
+            return
+        if contacts.soft_contact_max > w.row_capacity:
+            w.reserve(contacts.soft_contact_max)
+        rows, count = soft_rows(contacts), contacts.soft_contact_max
+        w.number.zero_()
+        w.filled.zero_()
+        self._launch(count_rows, count, [rows], [w.number])
+        wp.utils.array_scan(w.number, w.rows.first, inclusive=True)
+        self._launch(list_rows, count, [rows, w.filled], [w.rows])
+        body_q, body_q_prev = self._poses(state_in, state_out)
+        self._launch(
+            bind_rows,
+            w.particles,
+            [rows, self._particles, self._shapes, w.vertices, body_q, body_q_prev, w.memory, self._material(), dt],
+            [w.rows],
+        )
+
+    def _sweep(self, color: wp.array, dt: float) -> None:
+        w = self.workspace
+        self._launch(self._sweep_vertices, len(color), [color, self._particles, self._chain, w.rows, dt], [w.vertices])
+
+    def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
+        w = self.workspace
+        if self.particle_contact_friction == "anchored":
+            body_q, _ = self._poses(state_in, state_out)
+            self._launch(self._remember, w.particles, [w.rows, self._shapes, w.vertices, body_q, dt], [w.memory])
+        outputs = [state_out.particle_q, state_out.particle_qd]
+        self._launch(finish_vertices, w.particles, [self._particles, w.vertices, dt], outputs)
+
+    def _poses(self, state_in: Any, state_out: Any) -> tuple[wp.array, wp.array]:
+        """Poses of the bodies for the contacts of this step, and at its start."""
+        w = self.workspace
+        if state_in.body_q is None:
+            return w.no_body, w.no_body
+        if self.integrate_with_external_rigid_solver:
+            return state_out.body_q, state_in.body_q
+        self._launch(meet_bodies, len(state_in.body_q), [state_in.body_q], [w.body_known, w.body_q_prev])
+        return state_in.body_q, w.body_q_prev
+
+    def _carry_bodies(self, state_in: Any, state_out: Any) -> None:
+        """Kinematic bodies go through unchanged; their pose is remembered as the start of the next step."""
+        if state_in.body_q is None or self.integrate_with_external_rigid_solver:
+            return
+        wp.copy(self.workspace.body_q_prev, state_in.body_q)
+        if state_out is not state_in:
+            wp.copy(state_out.body_q, state_in.body_q)
+            wp.copy(state_out.body_qd, state_in.body_qd)
+
+    def _material(self) -> ContactMaterial:
+        material = ContactMaterial()
+        material.ke = float(self.model.soft_contact_ke)
+        material.kd = float(self.model.soft_contact_kd)
+        material.mu = float(self.model.soft_contact_mu)
+        material.hold = 1.0 if self.particle_contact_friction == "anchored" else 0.0
+        material.slip = float(self.friction_epsilon)
+        return material
+
+    def _launch(self, kernel: Any, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
+        if dim:
+            wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device)
+
+    # ---- beside the step
+
+    def reset(self, state: Any, world_mask: Any = None, flags: Any = None) -> None:
+        """Bring selected worlds back to the model's initial state and forget their contacts.
+
+        The next step then equals the first step of a new solver. Contacts are not detected here.
+
+        Args:
+            state: Changed in place; arrays that are None are skipped.
+            world_mask: Bool array of length ``world_count``, or one more where the last entry is for what belongs to no world; None
+                is everything.
+            flags: StateFlags of the arrays to restore (PARTICLE_Q, PARTICLE_QD, BODY_Q, BODY_QD); None is all of them. With 0 the
+                caller authors the state and only the solver's memory is cleared.
+
+        Raises:
+            TypeError: ``world_mask`` is not a Warp array of bool.
+            ValueError: Its length or device is wrong, or an array of ``state`` lives on another device.
+        """
+        selected = full_mask(world_mask, self.model.world_count, self.device)
+        wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
+        restored = [("particle", "q", StateFlags.PARTICLE_Q, restore_vectors), ("particle", "qd", StateFlags.PARTICLE_QD, restore_vectors)]
+        if not self.integrate_with_external_rigid_solver:
+            restored += [("body", "q", StateFlags.BODY_Q, restore_poses), ("body", "qd", StateFlags.BODY_QD, restore_twists)]
+        for table, column, flag, kernel in restored:
+            value = getattr(state, f"{table}_{column}")
+            if value is None or not wanted & flag:
+                continue
+            if value.device != self.device:
+                raise ValueError(f"reset: state.{table}_{column} is on device {value.device}, the solver on {self.device}")
+            arrays = self._tables[table].arrays
+            self._launch(kernel, len(value), [arrays["world"], selected, arrays[column]], [value])
+        w = self.workspace
+        self._launch(forget_contacts, w.particles, [self._particles, selected], [w.memory])
+        if self._tables["body"].count:
+            worlds = self._tables["body"].arrays["world"]
+            self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
+        self._last_pair = None
+
+    def notify_model_changed(self, flags: int) -> None:
+        """Take over changes of the model that are not read in every step.
+
+        Masses, flags, radii, gravity and materials are read live. ``MODEL_PROPERTIES`` re-reads which elements act and the colours;
+        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` check again that no body is dynamic.
+        """
+        flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
+        if flags & ModelFlags.MODEL_PROPERTIES:
+            self._bind_elements()
+        if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
+            self._check_bodies()
+
+    def rebuild_bvh(self, state: Any) -> None:
+        """Rebuild the trees of self-contact; without self-contact there are none, and this does nothing."""
+
+    def update_contacts(self, contacts: Contacts, state: Any = None) -> None:
+        """Write the forces of the last step to ``contacts.force`` (made if it was not requested).
+
+        Args:
+            contacts: The buffer that the last step was given.
+            state: Not needed; accepted since solvers share this call.
+
+        Raises:
+            ValueError: ``contacts`` is not what the last step was given.
+        """
+        if contacts is not self._last_contacts or self._steps == 0:
+            raise ValueError("update_contacts: expected the contacts that the last step() was given; call it after that step")
+        size = contacts.rigid_contact_max + contacts.soft_contact_max
+        if getattr(contacts, "force", None) is None or len(contacts.force) != size:
+            contacts.force = wp.zeros(size, dtype=wp.spatial_vector, device=self.device)
+        contacts.force.zero_()
+        w = self.workspace
+        inputs = [w.rows, w.vertices, self._dt, contacts.rigid_contact_max]
+        self._launch(self._write_forces, w.particles, inputs, [contacts.force])
+
+    @property
+    def status(self) -> Status:
+        """How the last step went; reading it waits for the device."""
+        overflow: dict[str, tuple[int, int]] = {}
+        if self._last_contacts is not None:
+            needed = int(self._last_contacts.soft_contact_count.numpy()[0])
+            if needed > self._last_contacts.soft_contact_max:
+                overflow["soft_contact"] = (needed, self._last_contacts.soft_contact_max)
+        if overflow and not self._warned_overflow:
+            self._warned_overflow = True
+            warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
+        return Status(self._steps, self._residual() if self._steps else None, overflow)
+
+    def _residual(self) -> float:
+        w = self.workspace
+        if not w.particles:
+            return 0.0
+        inputs = [self._particles, self._chain, w.rows, w.vertices, self._dt]
+        self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
+        return float(w.imbalance.numpy().max())
+
+    @property
+    def particle_q_prev(self) -> wp.array:
+        """Positions at the start of the last step [m]."""
+        return self.workspace.vertices.start
+
+    # ---- binding to the model
+
+    def _bind_elements(self) -> None:
+        """Which elements act, the lists of them per particle, and the kernels made for them; checks the colours."""
+        count = self._tables["particle"].count
+        active = active_elements(self._tables)
+        self._colors = self._check_colors(active, count)
+        kinds = tuple(a[0] for a in active)
+        self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
+        self._active = active
+        self._chain_versions: tuple[int, ...] = ()
+        self._packed: Any = None
+
+    @property
+    def _particles(self) -> Any:
+        return self._tables["particle"].struct
+
+    @property
+    def _shapes(self) -> Any:
+        return self._tables["shape"].struct
+
+    @property
+    def _chain(self) -> Any:
+        """The elements as the kernels take them; packed anew when an array of the model was re-bound."""
+        versions = tuple(self._tables[a[0].name].version for a in self._active)
+        if self._packed is None or versions != self._chain_versions:
+            self._packed = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
+            self._chain_versions = versions
+        return self._packed
+
+    def _check_colors(self, active: list[Any], count: int) -> list[wp.array]:
+        groups = self.model.particle_color_groups
+        if count and not groups:
+            raise ValueError(
+                f"SolverVBD: the model has {count} particles but model.particle_color_groups is empty; call ModelBuilder.color() or "
+                "ModelBuilder.set_coloring() before finalize()"
+            )
+        if self._tables["body"].count and not self.model.body_color_groups:
+            raise ValueError(
+                "SolverVBD: the model has bodies but model.body_color_groups is empty; call ModelBuilder.color() before finalize()"
+            )
+        colors = check_coloring("particle", [group.numpy() for group in groups], count)
+        for element, rows, stencils in active:
+            conflict = find_conflict(colors, stencils)
+            if conflict is not None:
+                k, i, j = conflict
+                raise ValueError(
+                    f"SolverVBD: particles {i} and {j} have the same colour but share {element.name} {rows[k]}; call "
+                    "ModelBuilder.color() after all elements are added"
+                )
+        return [group for group in groups if len(group)]
+
+    def _check_bodies(self) -> None:
+        if self.integrate_with_external_rigid_solver or not self._tables["body"].count:
+            return
+        arrays = self._tables["body"].arrays
+        dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
+        if dynamic.any():
+            first = int(np.flatnonzero(dynamic)[0])
+            raise NotImplementedError(
+                f"SolverVBD: body {arrays['label'][first]!r} (index {first}) is dynamic ({int(dynamic.sum())} in all), and rigid-body "
+                "dynamics is not available yet; pass is_kinematic=True, use body=-1 for static shapes, or let another solver move "
+                "the bodies (integrate_with_external_rigid_solver=True)"
+            )
+
+    def _check_step(self, state_in: Any, state_out: Any, dt: float) -> None:
+        if not 0.0 < dt < float("inf"):
+            raise ValueError(f"SolverVBD.step: expected dt > 0 s, found {dt}")
+        count = self._tables["particle"].count
+        for name, state in (("state_in", state_in), ("state_out", state_out)):
+            if count and (state.particle_q is None or len(state.particle_q) != count):
+                found = 0 if state.particle_q is None else len(state.particle_q)
+                raise ValueError(f"SolverVBD.step: {name} has {found} particles, the model {count}")
+            if count and state.particle_q.device != self.device:
+                raise ValueError(f"SolverVBD.step: {name} is on device {state.particle_q.device}, the solver on {self.device}")
+        if not self._warned_unswapped and count and not self.device.is_capturing:
+            self._notice_unswapped(state_in, state_out)
+
+    def _notice_unswapped(self, state_in: Any, state_out: Any) -> None:
+        """A loop that forgets to swap its states stands still; say so once. Reads the device only when the pair repeats."""
+        pair = (id(state_in), id(state_out))
+        if pair == self._last_pair and state_in is not state_out and self._steps < 8:
+            if np.array_equal(state_in.particle_q.numpy(), self.workspace.vertices.start.numpy()):
+                self._warned_unswapped = True
+                warnings.warn(
+                    "SolverVBD.step was called twice with the same states and an unchanged state_in, so the simulation stands still; "
+                    "swap them after each step: state_in, state_out = state_out, state_in",
+                    stacklevel=4,
+                )
+        self._last_pair = pair

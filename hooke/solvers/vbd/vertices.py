@@ -1,0 +1,138 @@
+"""Vertex block descent (Chen, Liu, Yang, Yuksel 2024): one Newton step on the three coordinates of every particle of a colour.
+
+    G(d) = sum_i m_i/(2 dt^2) |d_i - y_i|^2 + E(x_s + d)                                           (1)
+    H_i = m_i/dt^2 I + sum_j d2E_j/dx_i2,     g_i = m_i/dt^2 (d_i - y_i) + sum_j dE_j/dx_i,     d_i -= H_i^-1 g_i     (2)
+
+The unknown is the displacement d over the step, so that far from the origin nothing is lost to rounding. The kernels are made for
+the kinds of elements that a model has; a kind is reached through a chain of structs, one link per kind.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.contact.particle import make_particle_contact
+from hooke.elements import ELEMENTS, Element
+from hooke.geometry.incidence import Incidence, build_incidence
+from hooke.math import Block, add, apply, isotropic, norm, solve
+from hooke.model.tables import Particles
+from hooke.solvers.vbd.predict import is_fixed
+from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
+
+__all__ = ["active_elements", "make_chain", "make_vertex_kernels", "pack_chain"]
+
+
+def _struct(name: str, fields: dict[str, Any]) -> Any:
+    return wp.struct(type(name, (), {"__annotations__": fields, "__module__": __name__, "__qualname__": name}))
+
+
+@functools.cache
+def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
+    """The chain for some kinds of elements: its struct, and the function that sums their derivatives at a particle."""
+    if not elements:
+        End = _struct("ChainEnd", {"nothing": wp.int32})
+
+        @wp.func
+        def sum_none(chain: End, i: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+            return wp.vec3(0.0), isotropic(float(0.0))
+
+        return End, sum_none
+
+    Rest, sum_rest = make_chain(elements[1:])
+    head = elements[0]
+    derivatives = head.gradient_hessian
+    fields = {"elements": head.table.struct, "incidence": Incidence, "rest": Rest}
+    Chain = _struct("Chain_" + "_".join(element.name for element in elements), fields)
+
+    @wp.func
+    def sum_elements(chain: Chain, i: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+        gradient, hessian = sum_rest(chain.rest, i, x, x_start, dt)
+        for k in range(chain.incidence.start[i], chain.incidence.start[i + 1]):
+            g, h = derivatives(chain.elements, chain.incidence.element[k], chain.incidence.slot[k], x, x_start, dt)
+            gradient = gradient + g
+            hessian = hessian + h
+        return gradient, hessian
+
+    return Chain, sum_elements
+
+
+@functools.cache
+def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
+    """The kernels (sweep, imbalance) for some kinds of elements and a friction law."""
+    Chain, sum_elements = make_chain(elements)
+    particle_contact = make_particle_contact(friction)
+
+    @wp.func
+    def sum_contacts(rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+        gradient = wp.vec3(0.0)
+        hessian = isotropic(float(0.0))
+        for r in range(rows.first[i], rows.first[i + 1]):
+            x = vertices.x[i]
+            g, h, _load, _tangential = particle_contact(
+                x - rows.point[r], vertices.displacement[i] - rows.motion[r], x - rows.anchor[r], rows.normal[r],
+                rows.radius[r], rows.stiffness[r], rows.damping[r] / dt, rows.mu[r], rows.grip[r],
+            )  # fmt: skip
+            gradient = gradient + g
+            hessian = hessian + h
+        return gradient, hessian
+
+    @wp.func
+    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+        inertia = particles.mass[i] / (dt * dt)
+        ge, he = sum_elements(chain, i, vertices.x, vertices.start, dt)
+        gc, hc = sum_contacts(rows, vertices, i, dt)
+        gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + ge + gc
+        return gradient, isotropic(inertia) + he + hc
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sweep_vertices(
+        color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, dt: float, vertices: VertexMotion
+    ):
+        i = color[wp.tid()]
+        if is_fixed(particles, i):
+            return
+        gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
+        d = vertices.displacement[i] - solve(hessian, gradient)
+        vertices.displacement[i] = d
+        vertices.x[i] = vertices.start[i] + d
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def measure_imbalance(
+        particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, dt: float,
+        imbalance: wp.array(dtype=wp.float32),
+    ):  # fmt: skip
+        i = wp.tid()
+        imbalance[i] = 0.0
+        if not is_fixed(particles, i):
+            gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
+            imbalance[i] = norm(gradient)
+
+    return sweep_vertices, measure_imbalance
+
+
+def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, np.ndarray]]:
+    """The kinds of elements that act in a model, with the rows that do and their particles."""
+    active = []
+    for element in ELEMENTS:
+        data = tables[element.name]
+        if data.count:
+            columns = {name: array.numpy() for name, array in data.arrays.items() if isinstance(array, wp.array)}
+            rows, stencils = element.stencils(columns)
+            if len(rows):
+                active.append((element, rows, stencils))
+    return active
+
+
+def pack_chain(active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], count: int, device: Any) -> Any:
+    """The chain of a model, ready to be passed to the kernels."""
+    chain = make_chain(())[0]()
+    for n in reversed(range(len(active))):
+        element, rows, stencils = active[n]
+        link = make_chain(tuple(a[0] for a in active[n:]))[0]()
+        link.elements = tables[element.name].struct
+        link.incidence = build_incidence(rows, stencils, count, device)
+        link.rest = chain
+        chain = link
+    return chain

@@ -1,0 +1,85 @@
+"""What SolverVBD keeps between and within steps. Allocated once; only contact rows grow, and never inside a capture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+__all__ = ["ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
+
+
+@wp.struct
+class VertexMotion:
+    """Particles within a step: where they started, where inertia takes them, and the rest of the way found so far."""
+
+    start: wp.array(dtype=wp.vec3)
+    target: wp.array(dtype=wp.vec3)
+    displacement: wp.array(dtype=wp.vec3)
+    x: wp.array(dtype=wp.vec3)
+
+
+@wp.struct
+class ContactRows:
+    """Contacts of this step, gathered by particle: those of particle i are ``first[i] ... first[i + 1]``, by increasing shape."""
+
+    first: wp.array(dtype=wp.int32)
+    source: wp.array(dtype=wp.int32)
+    shape: wp.array(dtype=wp.int32)
+    point: wp.array(dtype=wp.vec3)
+    motion: wp.array(dtype=wp.vec3)
+    anchor: wp.array(dtype=wp.vec3)
+    normal: wp.array(dtype=wp.vec3)
+    radius: wp.array(dtype=wp.float32)
+    stiffness: wp.array(dtype=wp.float32)
+    damping: wp.array(dtype=wp.float32)
+    mu: wp.array(dtype=wp.float32)
+    grip: wp.array(dtype=wp.float32)
+
+
+@wp.struct
+class ContactMemory:
+    """Contacts of the last step: where each stuck, in the frame of the shape's body. Shape -1 is a contact without load."""
+
+    first: wp.array(dtype=wp.int32)
+    shape: wp.array(dtype=wp.int32)
+    anchor: wp.array(dtype=wp.vec3)
+
+
+def _allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
+    """An instance of a struct of arrays, all of ``length``, except those that are given."""
+    instance = struct()
+    for name, annotation in struct.vars.items():
+        array = given.get(name)
+        setattr(instance, name, wp.zeros(length, dtype=annotation.type.dtype, device=device) if array is None else array)
+    return instance
+
+
+class Workspace:
+    """Arrays of a solver of ``particles`` particles and ``bodies`` bodies."""
+
+    def __init__(self, particles: int, bodies: int, device: Any):
+        self.device = device
+        self.particles = particles
+        self.vertices = _allocate(VertexMotion, particles, device)
+        self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
+        self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
+        self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
+        self.body_known = wp.zeros(bodies, dtype=wp.int32, device=device)
+        self.number = wp.zeros(particles + 1, dtype=wp.int32, device=device)
+        self.filled = wp.zeros(particles, dtype=wp.int32, device=device)
+        self.imbalance = wp.zeros(particles, dtype=wp.float32, device=device)
+        self.reserve(0)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for ``rows`` contacts; what is remembered of them is kept."""
+        old = getattr(self, "memory", None)
+        first = wp.zeros(self.particles + 1, dtype=wp.int32, device=self.device)
+        self.row_capacity = rows
+        self.rows = _allocate(ContactRows, rows, self.device, first=first)
+        self.memory = _allocate(ContactMemory, rows, self.device, first=wp.zeros_like(first))
+        if old is not None:
+            wp.copy(self.memory.first, old.first)
+            if len(old.shape):
+                wp.copy(self.memory.shape, old.shape, count=len(old.shape))
+                wp.copy(self.memory.anchor, old.anchor, count=len(old.shape))
