@@ -12,7 +12,7 @@ from typing import Any
 import warp as wp
 
 from hooke.geometry.kind import SurfacePoint
-from hooke.geometry.shapes import shape_kind
+from hooke.geometry.shapes import shape_distance_of, shape_kind
 from hooke.model.contacts import SoftRows
 from hooke.model.enums import ParticleFlags, ShapeFlags
 from hooke.model.tables import Particles, Shapes
@@ -39,14 +39,7 @@ class Candidates:
 @functools.cache
 def make_detection(codes: tuple[int, ...]) -> tuple[Any, Any]:
     """The kernels (count, write) for the kinds of shapes of a scene."""
-    kinds = tuple(shape_kind(code) for code in codes)
-
-    @wp.func
-    def distance(code: int, p: wp.vec3, scale: wp.vec3, source: wp.uint64, reach: float):
-        for n in range(wp.static(len(kinds))):
-            if code == wp.static(int(kinds[n].code)):
-                return wp.static(kinds[n].distance)(p, scale, source, reach)
-        return SurfacePoint(0.0, wp.vec3(0.0, 0.0, 1.0), 0)
+    distance = shape_distance_of(tuple(shape_kind(code) for code in codes))
 
     @wp.func
     def nearest(

@@ -18,7 +18,7 @@ import warp as wp
 __all__ = ["Column", "ColumnList", "Rows", "Table", "TableData"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """One column of a table.
 
@@ -86,7 +86,7 @@ class Column:
         return wp.array(values, dtype=self.dtype, device=device)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A kind of entity: its name in the singular, the prefix of its public names, and its columns."""
 
@@ -94,7 +94,7 @@ class Table:
     prefix: str
     columns: tuple[Column, ...]
     doc: str = ""
-    struct: Any = field(default=None, compare=False)
+    struct: Any = field(default=None)
 
     def __post_init__(self):
         if self.struct is None:

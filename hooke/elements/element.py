@@ -13,7 +13,7 @@ from hooke.data.table import Table
 __all__ = ["Element"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Element:
     """A kind of element: a term of the energy that few particles share.
 

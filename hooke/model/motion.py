@@ -38,15 +38,26 @@ def invert(a: Any) -> np.ndarray:
     return np.concatenate([-quat_rotate(q, a[..., :3]), q], axis=-1)
 
 
+def _seven(pose: Any) -> np.ndarray:
+    parts = [np.asarray(part, np.float64).reshape(-1) for part in pose]
+    values = np.concatenate(parts) if parts else np.empty(0)
+    if len(values) != 7:
+        raise ValueError(f"transform: expected a position and a quaternion x y z w, seven numbers in all, found {pose!r}")
+    return values
+
+
 class RigidMotion:
     """A pose that acts on columns according to their ``moves``.
 
     Args:
-        pose: Seven numbers (p, q), a Warp transform, or None for the identity.
+        pose: Seven numbers, a pair (position, quaternion), a Warp transform, or None for the identity.
+
+    Raises:
+        ValueError: Not a pose, or a value is not finite.
     """
 
     def __init__(self, pose: Any = None):
-        self.pose = np.array([0, 0, 0, 0, 0, 0, 1.0]) if pose is None else np.asarray(pose, np.float64).reshape(7).copy()
+        self.pose = np.array([0, 0, 0, 0, 0, 0, 1.0]) if pose is None else _seven(pose)
         length = np.linalg.norm(self.pose[3:])
         if not np.isfinite(self.pose).all() or length < 1.0e-9:
             raise ValueError(f"transform: expected a finite position and a rotation, found {self.pose.tolist()}")

@@ -7,33 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from hooke.geometry.grid import grid_tetrahedra
 from hooke.geometry.topology import mesh_edges, surface_triangles
 from hooke.model.generate.cloth import check_mesh, placed, warn_unused
 
-__all__ = ["grid_tetrahedra", "soft_from_mesh", "soft_grid"]
-
-# Corners of a cell by (x, y, z) bits; five tetrahedra: one on four corners that share no edge, and the four corners it cuts off.
-_CELL = np.array([(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)])
-_EVEN = np.array([(0, 3, 5, 6), (1, 0, 3, 5), (2, 0, 3, 6), (4, 0, 5, 6), (7, 3, 5, 6)])
-
-
-def _oriented(tetrahedra: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    d = corners[tetrahedra[:, 1:]] - corners[tetrahedra[:, :1]]
-    flipped = np.linalg.det(d.astype(np.float64)) < 0.0
-    return np.where(flipped[:, None], tetrahedra[:, [0, 2, 1, 3]], tetrahedra)
-
-
-def grid_tetrahedra(dim_x: int, dim_y: int, dim_z: int) -> np.ndarray:
-    """Five tetrahedra per cell of a grid with vertices x fastest, then y, then z; mirrored in every other cell so that they fit."""
-    even = _oriented(_EVEN, _CELL)
-    odd = _oriented(7 - _EVEN, _CELL)
-    x, y, z = (a.reshape(-1) for a in np.meshgrid(np.arange(dim_x), np.arange(dim_y), np.arange(dim_z), indexing="ij"))
-    order = np.lexsort((x, y, z))
-    x, y, z = x[order], y[order], z[order]
-    corner = ((z[:, None] + _CELL[:, 2]) * (dim_y + 1) + y[:, None] + _CELL[:, 1]) * (dim_x + 1) + x[:, None] + _CELL[:, 0]
-    parity = ((x + y + z) % 2).astype(bool)
-    cells = np.where(parity[:, None, None], odd[None], even[None])
-    return corner[np.arange(len(x))[:, None, None], cells].reshape(-1, 4)
+__all__ = ["soft_from_mesh", "soft_grid"]
 
 
 def _soft(builder: Any, what: str, vertices: np.ndarray, tetrahedra: np.ndarray, mass: np.ndarray, options: dict) -> None:

@@ -1,0 +1,30 @@
+"""How deep particles stand in shapes, read from contact rows on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hooke.model.motion import quat_rotate
+
+__all__ = ["measure_penetration"]
+
+
+def measure_penetration(model: Any, state: Any, contacts: Any) -> float:
+    """Largest depth [m] by which a particle's sphere stands in the surface (margin included) of a row's shape; 0 without contact."""
+    count = min(int(contacts.soft_contact_count.numpy()[0]), contacts.soft_contact_max)
+    if count == 0:
+        return 0.0
+    particle = contacts.soft_contact_indices.numpy()[:count, 0]
+    shape = contacts.soft_contact_shape.numpy()[:count]
+    normal = contacts.soft_contact_normal.numpy()[:count].astype(np.float64)
+    point = contacts.soft_contact_body_pos.numpy()[:count].astype(np.float64)
+    body = model.shape_body.numpy()[shape]
+    carried = body >= 0
+    if carried.any():
+        pose = state.body_q.numpy()[body[carried]]
+        point[carried] = pose[:, :3] + quat_rotate(pose[:, 3:], point[carried])
+    reach = model.particle_radius.numpy()[particle] + model.shape_margin.numpy()[shape]
+    depth = reach - np.einsum("ij,ij->i", normal, state.particle_q.numpy()[particle] - point)
+    return max(0.0, float(depth.max()))
