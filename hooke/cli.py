@@ -64,7 +64,7 @@ def run(
     """Simulate a built-in scene or meshes from files, and record it."""
     import warp as wp
 
-    wp.config.quiet = True
+    wp.config.log_level = wp.LOG_ERROR
     from hooke.simulate import SimulationError
     from hooke.simulate import run as simulate
 
@@ -218,7 +218,7 @@ def render(
     """Picture a recording: PNG, GIF or MP4, without a display."""
     import warp as wp
 
-    wp.config.quiet = True
+    wp.config.log_level = wp.LOG_ERROR
     from hooke.viewer import Camera, Trajectory
     from hooke.viewer import render as draw
     from hooke.viewer.render import Style
@@ -271,8 +271,8 @@ def _recording_rows(file: Path) -> list[tuple[str, str]]:
         ("bodies, shapes", f"{len(t.body_label)}, {len(t.shapes) + len(t.planes)}"),
     ]
     summary = t.info.get("summary", {})
-    rows += [(k, str(v)) for k, v in t.info.items() if k not in ("summary", "camera")]
-    return rows + [(k, f"{v:.4g}" if isinstance(v, float) else str(v)) for k, v in summary.items()]
+    facts = {k: v for k, v in (t.info | summary).items() if k not in ("summary", "camera", "frames")}
+    return rows + [(k, f"{v:.4g}" if isinstance(v, float) else str(v)) for k, v in facts.items()]
 
 
 def _mesh_rows(file: Path) -> list[tuple[str, str]]:

@@ -1,0 +1,1 @@
+"""Tables: the form in which all data of a model is kept. See :mod:`hooke.data.table`."""

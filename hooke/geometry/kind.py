@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -41,6 +41,10 @@ class SurfacePoint:
     distance: wp.float32
     normal: wp.vec3
     found: wp.int32
+
+    if TYPE_CHECKING:
+
+        def __init__(self, distance: Any = 0.0, normal: Any = None, found: Any = 0): ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Sign: where p - c stands upright on the face of the closest point c, the side of
 the side of the angle-weighted normal of the faces around it counts. That sum alone would be wrong near the middle of a solid, where
 faces on opposite sides are equally close and cancel.
 
-The normal is (p - c) / d, turned outward. Where d has no digits left, below 1e-4 of |c|, it is the normal of the face.
+The normal is (p - c) / d, turned outward. Where d has no digits left, below 1e-4 of |p|, it is the normal of the face.
 
 The mesh should be closed. Behind an open one everything is inside, however far: whoever asks culls by its bounds first.
 
@@ -46,7 +46,7 @@ def mesh_distance(p: wp.vec3, scale: wp.vec3, source: wp.uint64, reach: float):
     height = wp.dot(offset, face)
     side = sign(wp.where(wp.abs(height) > UPRIGHT * d, height, hit.sign))
     normal = face
-    if d > NEAR * wp.length(c):
+    if d > NEAR * wp.length(q):
         normal = unit(side * offset, face)
     return SurfacePoint(side * d * scale[0], normal, 1)
 

@@ -73,8 +73,8 @@ def _open(path: Any) -> Any:
     try:
         stage = usd.Stage.Open(os.fspath(path))
     except Exception as error:  # pxr raises its own kinds, all about the content of the file
-        reason = str(error).strip().splitlines()
-        raise FileError(path, f"not a readable USD file ({reason[-1].strip() if reason else 'unknown reason'})") from error
+        reason = str(error).strip().rpartition(" : ")[2]  # without the place in the source of pxr
+        raise FileError(path, f"not a readable USD file ({reason}); export it again") from error
     if stage is None:
         raise FileError(path, "not a readable USD file; export it again")
     return stage

@@ -56,6 +56,7 @@ class ShapeConfig:
     is_site: bool = False
 
     def copy(self) -> ShapeConfig:
+        """An independent copy."""
         return copy.copy(self)
 
     def mark_as_site(self) -> None:

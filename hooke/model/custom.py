@@ -196,13 +196,16 @@ class CustomMethods:
         return [self.add_custom_values(**entry) for entry in entries]
 
     def has_custom_attribute(self, key: str) -> bool:
+        """Whether an attribute is registered under ``key`` ("namespace:name")."""
         return key in self.custom_attributes
 
     def get_custom_attributes_by_frequency(self, frequencies: Iterable[AttributeFrequency | str]) -> list[CustomAttribute]:
+        """The registered attributes of some frequencies."""
         wanted = set(frequencies)
         return [a for a in self.custom_attributes.values() if a.frequency in wanted]
 
     def get_custom_frequency_keys(self) -> set[str]:
+        """Keys of the frequencies that :meth:`add_custom_frequency` registered."""
         return set(self.custom_frequencies)
 
     def _custom_attribute(self, key: str) -> CustomAttribute:

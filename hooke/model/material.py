@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class ClothMaterial:
         rigidity = E * thickness**3 / (12.0 * (1.0 - nu * nu))
         return cls(density * thickness, E * thickness, nu, rigidity, damping, mu)
 
-    def elements(self, spacing: float) -> dict[str, float]:
+    def elements(self, spacing: float) -> dict[str, Any]:
         """Keywords of ``ModelBuilder.add_cloth_mesh``.
 
         Args:
@@ -93,7 +94,7 @@ class SoftMaterial:
         if not 0.0 <= self.nu < 0.5:
             raise ValueError(f"soft material: expected nu from 0 to below 0.5, found {self.nu}")
 
-    def elements(self) -> dict[str, float]:
+    def elements(self) -> dict[str, Any]:
         """Keywords of ``ModelBuilder.add_soft_mesh`` and ``add_soft_grid``."""
         k_mu = self.E / (2.0 * (1.0 + self.nu))
         k_lambda = self.E * self.nu / ((1.0 + self.nu) * (1.0 - 2.0 * self.nu))

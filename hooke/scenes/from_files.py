@@ -191,8 +191,8 @@ def _place(part: Part, vertices: np.ndarray, size: _Extent) -> np.ndarray:
 
 
 def _add_deformable(builder: ModelBuilder, part: Part, vertices: np.ndarray, elements: np.ndarray, material: str | None) -> None:
-    given = {"pos": (0.0, 0.0, 0.0), "rot": (0.0, 0.0, 0.0, 1.0), "scale": 1.0, "vel": (0.0, 0.0, 0.0), "label": part.path.stem}
-    chosen = parse_material(material, part.role)
+    given: dict[str, Any] = {"pos": (0.0, 0.0, 0.0), "rot": (0.0, 0.0, 0.0, 1.0), "scale": 1.0, "vel": (0.0, 0.0, 0.0), "label": part.path.stem}
+    chosen: Any = parse_material(material, part.role)
     if part.role == "cloth":
         edges, _ = mesh_edges(elements)
         length = float(np.linalg.norm(vertices[edges[:, 3]] - vertices[edges[:, 2]], axis=1).mean())

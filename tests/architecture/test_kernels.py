@@ -1,0 +1,97 @@
+"""Kernels: inputs first, outputs last; physics functions know no thread; every module compiles to PTX without a GPU."""
+
+import ast
+import importlib
+
+import pytest
+import warp as wp
+
+from hooke.collision.soft import make_detection
+from hooke.elements import ELEMENTS
+from hooke.geometry.shapes import SHAPES
+from hooke.model.energy import make_energy_kernel
+from hooke.solvers.vbd.contacts import make_contact_kernels
+from hooke.solvers.vbd.vertices import make_vertex_kernels
+from tests.architecture.source import decorator_names, functions, is_kernel, modules
+
+# Functions that make kernels, with what they make for the check. A new one must be listed here.
+FACTORIES = {
+    "hooke.collision.soft.make_detection": lambda: make_detection(tuple(int(kind.code) for kind in SHAPES)),
+    "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS],
+    "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
+        *make_contact_kernels("anchored"),
+        *make_contact_kernels("smoothed"),
+    ],
+    "hooke.solvers.vbd.vertices.make_vertex_kernels": lambda: [
+        *make_vertex_kernels(ELEMENTS, "anchored"),
+        *make_vertex_kernels(ELEMENTS, "smoothed"),
+    ],
+}
+
+
+def root_name(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def written_parameters(function: ast.FunctionDef) -> set[str]:
+    """Parameters whose arrays the body assigns to or adds to atomically."""
+    written = set()
+    for node in ast.walk(function):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        written |= {root_name(t) for t in targets if isinstance(t, ast.Subscript)}
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("wp.atomic_"):
+            written.add(root_name(node.args[0]))
+    return written & {argument.arg for argument in function.args.args}
+
+
+@pytest.mark.parametrize("module", modules())
+def test_outputs_come_last(module):
+    for function in functions(modules()[module]):
+        if is_kernel(function):
+            names = [argument.arg for argument in function.args.args]
+            written = written_parameters(function)
+            assert written, f"{module}.{function.name} writes nothing"
+            assert set(names[-len(written) :]) == written, f"{module}.{function.name}: {sorted(written)} are written, so they come last"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_physics_knows_no_thread(module):
+    for function in functions(modules()[module]):
+        if "wp.func" in decorator_names(function):
+            body = ast.unparse(function)
+            assert "wp.tid" not in body, f"{module}.{function.name} asks for its thread; drivers know loops, physics does not"
+            assert "wp.static(" not in body, f"{module}.{function.name}: functions behind wp.static escape the hash of the kernel cache"
+
+
+def test_every_factory_is_checked():
+    made = set()
+    for module, tree in modules().items():
+        for outer in functions(tree):
+            if any(is_kernel(inner) for inner in functions(outer) if inner is not outer) or "wp.kernel(" in ast.unparse(outer):
+                if not is_kernel(outer):
+                    made.add(f"{module}.{outer.name}")
+    made = {name for name in made if not name.rsplit(".", 1)[1].startswith("_")}
+    assert made == set(FACTORIES)
+
+
+def kernel_modules() -> dict[str, wp.Module]:
+    """Every Warp module of the package that has a kernel."""
+    found = {}
+    for name, tree in modules().items():
+        if any(is_kernel(f) for f in tree.body if isinstance(f, ast.FunctionDef)):
+            importlib.import_module(name)
+            found[name] = wp.get_module(name)
+    for name, make in FACTORIES.items():
+        made = make()
+        for kernel in made if isinstance(made, (list, tuple)) else [made]:
+            found[f"{name}: {kernel.key}"] = kernel.module
+    return found
+
+
+@pytest.mark.parametrize("arch", [75, 90])
+def test_every_kernel_module_compiles_to_ptx(arch, tmp_path):
+    for name, module in kernel_modules().items():
+        files = wp.compile_aot_module(module, device=None, arch=arch, use_ptx=True, module_dir=tmp_path)
+        assert any(f"sm{arch}.ptx" in str(path) for path in [*files, *tmp_path.iterdir()]), name
