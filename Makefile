@@ -12,8 +12,13 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	@touch $@
 
-demo: $(STAMP)  ## drape a cloth over the bunny, record it, render it
-	$(BIN)/hooke demo
+demo: $(STAMP)  ## drape a cloth over a bunny, record it, picture it
+	@assets=$$($(BIN)/python -c 'import importlib.util as u, pathlib as p; print(p.Path(u.find_spec("warp").origin).parent / "examples" / "assets")') && \
+	$(BIN)/hooke run "$$assets/square_cloth.usd:cloth" "$$assets/bunny.usd:obstacle" --scale fit \
+	    --output results/demo.npz --output results/demo.usd && \
+	$(BIN)/hooke render results/demo.npz --output results/demo.png && \
+	$(BIN)/hooke render results/demo.npz --output results/demo.gif --width 480 --height 270 --every 4 && \
+	echo "results: results/demo.npz (recording), results/demo.usd (time samples), results/demo.png, results/demo.gif"
 
 test: $(STAMP)  ## lint, types and all quick tests
 	$(BIN)/ruff check .

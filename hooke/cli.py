@@ -309,8 +309,8 @@ def main() -> None:
             sys.exit(2)
         from hooke.simulate import SimulationError
 
-        expected = (ValueError, TypeError, OSError, ImportError, IndexError, NotImplementedError)
-        if isinstance(error, SimulationError) or isinstance(error, expected):
+        expected = (ValueError, TypeError, OSError, ImportError, IndexError, NotImplementedError, SimulationError)
+        if isinstance(error, expected):
             err.print(f"[red]error:[/] {_escaped(error)}", highlight=False, soft_wrap=True)
             sys.exit(1 if isinstance(error, SimulationError) else 2)
         raise
@@ -319,6 +319,8 @@ def main() -> None:
 def _escaped(error: Exception) -> str:
     from rich.markup import escape
 
+    if isinstance(error, OSError) and error.filename is not None:
+        return escape(f"{error.filename}: {error.strerror}")
     return escape(str(error))
 
 

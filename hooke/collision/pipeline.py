@@ -65,9 +65,7 @@ class CollisionPipeline:
     def contacts(self) -> Contacts:
         """A new buffer of the pipeline's size."""
         requested = getattr(self.model, "requested_contact_attributes", None)
-        return Contacts(
-            self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested
-        )
+        return Contacts(self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested)
 
     def collide(self, state: State, contacts: Contacts, *, soft_contact_margin: float | None = None) -> None:
         """Find all contacts at ``state`` and write them to ``contacts``.

@@ -43,7 +43,7 @@ def make_detection(codes: tuple[int, ...]) -> tuple[Any, Any]:
 
     @wp.func
     def nearest(
-        s: wp.int32, x: wp.vec3, radius: float, gap: float, shapes: Shapes, candidates: Candidates,
+        s: int, x: wp.vec3, radius: float, gap: float, shapes: Shapes, candidates: Candidates,
         body_q: wp.array(dtype=wp.transform),
     ):  # fmt: skip
         """The surface of shape ``s`` seen from ``x``, and the pose of the shape; not found beyond the reach of contact."""

@@ -123,7 +123,7 @@ class ColumnList(MutableSequence):
 
     def __init__(self, column: Column, count: int = 0):
         self.column = column
-        self._data = np.zeros((max(count, 8), *column.row_shape), dtype=column.scalar)
+        self._data: np.ndarray = np.zeros((max(count, 8), *column.row_shape), dtype=column.scalar)
         self._count = 0
         if count:
             self.extend_array(count, column.default)
@@ -323,7 +323,7 @@ class TableData:
             elif column.is_list:
                 self.arrays[column.name] = [column.default] * count
             else:
-                rows = np.broadcast_to(np.asarray(column.default, dtype=column.scalar), (count, *column.row_shape))
+                rows: Any = np.broadcast_to(np.asarray(column.default, dtype=column.scalar), (count, *column.row_shape))
                 self.bind(column, column.to_array(rows, device))
         self.version = 0
 

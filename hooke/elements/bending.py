@@ -113,16 +113,14 @@ def bending_energy(e: Edges, k: int, x: wp.array(dtype=wp.vec3)):
 
 
 @wp.func
-def bending_gradient_hessian(
-    e: Edges, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
-):
+def bending_gradient_hessian(e: Edges, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
-    l = e.indices[k, 2]
-    m = e.indices[k, 3]
-    theta, _valid = hinge_angle(x[i], x[j], x[l], x[m])
-    theta_start, valid = hinge_angle(x_start[i], x_start[j], x_start[l], x_start[m])
-    gradient = hinge_gradient(x[i], x[j], x[l], x[m], slot)
+    v = e.indices[k, 2]
+    w = e.indices[k, 3]
+    theta, _valid = hinge_angle(x[i], x[j], x[v], x[w])
+    theta_start, valid = hinge_angle(x_start[i], x_start[j], x_start[v], x_start[w])
+    gradient = hinge_gradient(x[i], x[j], x[v], x[w], slot)
     rate = select(valid, e.bending_properties[k, 1] / dt, 0.0)  # a folded-up start shape has no angle to measure a rate from
     rest = e.rest_angle[k]
     theta_start = select(valid, theta_start, rest)

@@ -129,7 +129,7 @@ def triangle_gradient_hessian(
 ):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
-    l = e.indices[k, 2]
+    m = e.indices[k, 2]
     pose = e.poses[k]
     area = e.areas[k]
     mu = e.materials[k, 0]
@@ -139,14 +139,14 @@ def triangle_gradient_hessian(
         a = pose[slot - 1, 0]
         b = pose[slot - 1, 1]
     q = x[j] - x[i]
-    r = x[l] - x[i]
+    r = x[m] - x[i]
     f0 = column(pose, 0, q, r)
     f1 = column(pose, 1, q, r)
     gradient, hessian = membrane_derivatives(f0, f1, a, b, mu, e.materials[k, 1] + mu)
     damping = e.materials[k, 2]
     if damping > 0.0:
         q = x_start[j] - x_start[i]
-        r = x_start[l] - x_start[i]
+        r = x_start[m] - x_start[i]
         dg, dh = membrane_damping(f0, f1, column(pose, 0, q, r), column(pose, 1, q, r), a, b, damping / dt)
         gradient = gradient + dg
         hessian = hessian + dh

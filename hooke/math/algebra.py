@@ -141,13 +141,13 @@ def norm(a: Any):
 
 @wp.func
 def outer(v: Any):
-    """v v^T."""
+    """V v^T."""
     return symmetric(v.x * v.x, v.y * v.y, v.z * v.z, v.x * v.y, v.x * v.z, v.y * v.z)
 
 
 @wp.func
 def isotropic(s: Any):
-    """s I."""
+    """S I."""
     return symmetric(s, s, s, zero(s), zero(s), zero(s))
 
 

@@ -60,9 +60,9 @@ class ParticleMethods:
         custom_attributes: dict[str, Any] | None = None,
     ) -> range:
         """Add particles from arrays of equal length; see :meth:`add_particle`. Returns their indices."""
-        pos = np.asarray(pos, np.float64).reshape(-1, 3)
-        count = len(pos)
-        values = {
+        q = np.asarray(pos, np.float64).reshape(-1, 3)
+        count = len(q)
+        values: dict[str, np.ndarray] = {
             "qd": np.asarray(vel, np.float64).reshape(-1, 3),
             "mass": np.asarray(mass, np.float64).reshape(-1),
             "radius": np.asarray(_or(radius, [self.default_particle_radius] * count), np.float64).reshape(-1),
@@ -71,7 +71,7 @@ class ParticleMethods:
         for name, value in values.items():
             if len(value) not in (1, count):
                 raise ValueError(f"add_particles: expected {count} values of {name}, one per position, found {len(value)}")
-        added = self._tables["particle"].extend(count, q=pos, world=self.current_world, **values)
+        added = self._tables["particle"].extend(count, q=q, world=self.current_world, **values)
         self._author("particle", custom_attributes, added.start, count)
         return added
 
@@ -237,9 +237,7 @@ class ParticleMethods:
                 stacklevel=4,
             )
         materials = np.stack([np.broadcast_to(v, len(tetrahedra)) for v in (k_mu, k_lambda, k_damp)], axis=1)
-        added = self._tables["tet"].extend(
-            int(good.sum()), indices=tetrahedra[good], poses=poses[good], materials=materials[good]
-        )
+        added = self._tables["tet"].extend(int(good.sum()), indices=tetrahedra[good], poses=poses[good], materials=materials[good])
         self._author("tet", custom, added.start, len(added))
         return np.where(good, volumes, 0.0)
 

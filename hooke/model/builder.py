@@ -189,15 +189,16 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         count = copy_count if copy_count is not None else world_count
         if count is None or count < 1:
             raise ValueError(f"replicate: expected copy_count >= 1, found {count}")
-        if xforms is None:
+        poses: Any = xforms
+        if poses is None:
             offsets = _grid_offsets(count, spacing, int(self.up_axis))
-            xforms = np.concatenate([offsets, np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))], axis=1)
+            poses = np.concatenate([offsets, np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))], axis=1)
         for i in range(count):
             prefix = label_prefixes[i] if label_prefixes is not None else f"world_{self.world_count}"
             if separate_worlds:
-                self.add_world(builder, xforms[i], prefix)
+                self.add_world(builder, poses[i], prefix)
             else:
-                self.add_builder(builder, xforms[i], None if label_prefixes is None else prefix)
+                self.add_builder(builder, poses[i], None if label_prefixes is None else prefix)
 
     def add_builder(self, builder: ModelBuilder, xform: Any = None, label_prefix: str | None = None) -> None:
         """Add all that another builder holds.
@@ -223,7 +224,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         for name, rows in builder._tables.items():
             if name == "once" or rows.count == 0:
                 continue
-            replaced = {}
+            replaced: dict[str, Any] = {}
             if "label" in rows.columns and label_prefix:
                 replaced["label"] = [f"{label_prefix}/{label}" for label in rows.columns["label"]]
             if "world" in rows.columns and self.current_world >= 0:

@@ -111,7 +111,7 @@ def measure_momentum(model: Any, state: Any) -> Momentum:
     return Momentum(total, first / total if total else first, linear, angular)
 
 
-def _points(tables: dict[str, Any], state: Any) -> list[tuple[np.ndarray, ...]]:
+def _points(tables: dict[str, Any], state: Any) -> list[Any]:
     """Masses, positions, velocities and worlds of particles and of the centres of mass of bodies."""
     points = []
     if tables["particle"].count:

@@ -59,9 +59,7 @@ class JointTargetMode(IntEnum):
     EFFORT = 4
 
     @staticmethod
-    def from_gains(
-        ke: float, kd: float, force_position_velocity: bool = False, has_drive: bool = False
-    ) -> "JointTargetMode":
+    def from_gains(ke: float, kd: float, force_position_velocity: bool = False, has_drive: bool = False) -> "JointTargetMode":
         """The mode that a pair of gains means when none is named."""
         if force_position_velocity and (ke != 0.0 or kd != 0.0):
             return JointTargetMode.POSITION_VELOCITY

@@ -49,7 +49,16 @@ class ClothMaterial:
             raise ValueError(f"cloth material: expected nu from 0 to below 1, found {self.nu}")
 
     @classmethod
-    def solid(cls, E: float, nu: float, density: float, thickness: float, damping: float = 1.0e-3, mu: float = 0.5) -> ClothMaterial:
+    def lame(cls, ke: float, ka: float, **others: float) -> ClothMaterial:
+        """A sheet with the Lame pair ``ke`` (mu) and ``ka`` (lambda) [N/m] of the builder; other fields by name."""
+        _positive("cloth material", ke=ke)
+        _not_negative("cloth material", ka=ka)
+        return cls(stretch=4.0 * ke * (ka + ke) / (ka + 2.0 * ke), nu=ka / (ka + 2.0 * ke), **others)
+
+    @classmethod
+    def solid(
+        cls, E: float, nu: float, density: float, thickness: float, damping: float = 1.0e-3, mu: float = 0.5
+    ) -> ClothMaterial:
         """A sheet of a solid with Young's modulus ``E`` [Pa], ``density`` [kg/m^3] and ``thickness`` [m]."""
         _positive("cloth material", E=E, density=density, thickness=thickness)
         rigidity = E * thickness**3 / (12.0 * (1.0 - nu * nu))
@@ -94,6 +103,14 @@ class SoftMaterial:
         if not 0.0 <= self.nu < 0.5:
             raise ValueError(f"soft material: expected nu from 0 to below 0.5, found {self.nu}")
 
+    @classmethod
+    def lame(cls, k_mu: float, k_lambda: float, **others: float) -> SoftMaterial:
+        """A solid with the Lame pair ``k_mu``, ``k_lambda`` [Pa]; other fields by name."""
+        _positive("soft material", k_mu=k_mu)
+        _not_negative("soft material", k_lambda=k_lambda)
+        E = k_mu * (3.0 * k_lambda + 2.0 * k_mu) / (k_lambda + k_mu)
+        return cls(E=E, nu=k_lambda / (2.0 * (k_lambda + k_mu)), **others)
+
     def elements(self) -> dict[str, Any]:
         """Keywords of ``ModelBuilder.add_soft_mesh`` and ``add_soft_grid``."""
         k_mu = self.E / (2.0 * (1.0 + self.nu))
@@ -116,13 +133,23 @@ SOFT_PRESETS = {
     "muscle": SoftMaterial(density=1.06e3, E=6.0e4, nu=0.45, damping=2.0e-3),
 }
 
+# Constants that describe a material together, and what makes it of them.
+_COMBINATIONS: dict[str, dict[frozenset[str], Any]] = {
+    "cloth": {
+        frozenset({"E", "nu", "density", "thickness"}): ClothMaterial.solid,
+        frozenset({"ke", "ka"}): ClothMaterial.lame,
+    },
+    "soft": {frozenset({"k_mu", "k_lambda"}): SoftMaterial.lame},
+}
+
 
 def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial:
     """Read a material as the command line writes it.
 
     Args:
-        text: A preset (``"cotton"``), changes to the default (``"E=1e6,nu=0.4,density=1100,thickness=1e-3"``,
-            ``"stretch=500,mu=0.2"``), or a preset with changes (``"silk,mu=0.1"``). None is the default.
+        text: A preset (``"cotton"``), constants (``"stretch=500,mu=0.2"``; of a cloth also ``"E=1e6,nu=0.4,density=1100,thickness=1e-3"``
+            or ``"ke=400,ka=100"``; of a soft body also ``"k_mu=1e4,k_lambda=4e4"``), or a preset with changes (``"silk,mu=0.1"``).
+            None is the default.
         role: ``"cloth"`` or ``"soft"``.
 
     Raises:
@@ -130,7 +157,7 @@ def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial:
     """
     presets = CLOTH_PRESETS if role == "cloth" else SOFT_PRESETS
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
-    material: ClothMaterial | SoftMaterial = ClothMaterial() if role == "cloth" else SoftMaterial()
+    material: Any = ClothMaterial() if role == "cloth" else SoftMaterial()
     changes: dict[str, float] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -143,14 +170,18 @@ def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial:
             changes[name] = float(value)
         except ValueError:
             raise ValueError(f"material: expected a number for {name!r}, found {value!r}") from None
-    if role == "cloth" and "thickness" in changes:
-        missing = {"E", "nu", "density"} - set(changes)
-        if missing:
-            raise ValueError(f"cloth material with a thickness also needs {', '.join(sorted(missing))}")
-        solid = {k: changes.pop(k) for k in ("E", "nu", "density", "thickness")}
-        material = ClothMaterial.solid(**solid, damping=material.damping, mu=material.mu)
+    for names, make in _COMBINATIONS[role].items():
+        if (names & set(changes)) - set(material.__dataclass_fields__):
+            if names - set(changes):
+                raise ValueError(
+                    f"{role} material: {', '.join(sorted(names))} go together; {', '.join(sorted(names - set(changes)))} is missing"
+                )
+            constants = {name: changes.pop(name) for name in names}
+            material = make(**constants, damping=material.damping, mu=material.mu)
     unknown = set(changes) - set(material.__dataclass_fields__)
     if unknown:
-        wanted = [*material.__dataclass_fields__, *(["E", "density", "thickness"] if role == "cloth" else [])]
-        raise ValueError(f"unknown constant {sorted(unknown)[0]!r} of a {role} material; expected {', '.join(wanted)}")
+        ways = "; or ".join(", ".join(sorted(names)) for names in _COMBINATIONS[role])
+        raise ValueError(
+            f"unknown constant {sorted(unknown)[0]!r} of a {role} material; expected {', '.join(material.__dataclass_fields__)}; or {ways}"
+        )
     return replace(material, **changes)

@@ -25,4 +25,3 @@ def cloth_hanging(n: int = 32, size: float = 1.0, material: str = "cotton") -> S
     )  # fmt: skip
     builder.add_ground_plane()
     return Scene("cloth_hanging", builder, camera={"azimuth": -60.0, "elevation": 15.0})
-

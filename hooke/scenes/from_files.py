@@ -67,7 +67,7 @@ def parse_part(text: str) -> Part:
 
 
 def scene_from_files(
-    parts: Sequence[Part], *, material: str | None = None, pins: Sequence[str] = (), ground: float | None | str = "auto",
+    parts: Sequence[Part], *, material: str | None = None, pins: Sequence[str] = (), ground: float | str | None = "auto",
     name: str | None = None,
 ) -> Scene:  # fmt: skip
     """Build a scene.
@@ -191,7 +191,13 @@ def _place(part: Part, vertices: np.ndarray, size: _Extent) -> np.ndarray:
 
 
 def _add_deformable(builder: ModelBuilder, part: Part, vertices: np.ndarray, elements: np.ndarray, material: str | None) -> None:
-    given: dict[str, Any] = {"pos": (0.0, 0.0, 0.0), "rot": (0.0, 0.0, 0.0, 1.0), "scale": 1.0, "vel": (0.0, 0.0, 0.0), "label": part.path.stem}
+    given: dict[str, Any] = {
+        "pos": (0.0, 0.0, 0.0),
+        "rot": (0.0, 0.0, 0.0, 1.0),
+        "scale": 1.0,
+        "vel": (0.0, 0.0, 0.0),
+        "label": part.path.stem,
+    }
     chosen: Any = parse_material(material, part.role)
     if part.role == "cloth":
         edges, _ = mesh_edges(elements)
@@ -199,9 +205,7 @@ def _add_deformable(builder: ModelBuilder, part: Part, vertices: np.ndarray, ele
         corners = vertices[elements]
         area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
         constants = chosen.elements(spacing=2.0 * float(area.mean()) / length)
-        builder.add_cloth_mesh(
-            vertices=vertices, indices=elements.reshape(-1), particle_radius=0.5 * length, **constants, **given
-        )
+        builder.add_cloth_mesh(vertices=vertices, indices=elements.reshape(-1), particle_radius=0.5 * length, **constants, **given)
         return
     if elements.shape[1] == 3:
         try:

@@ -63,3 +63,4 @@ class SolverBase(ABC):
     @classmethod
     def register_custom_attributes(cls, builder: Any) -> None:
         """Register the custom attributes that this solver reads; none by default."""
+        return

@@ -6,6 +6,7 @@ model that has them. It needs neither the model nor a solver afterwards.
 
 import json
 import os
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -292,6 +293,9 @@ class Trajectory:
             FileNotFoundError: No such file.
             ValueError: The file is truncated, damaged, not a recording, or of a newer format.
         """
+        if not zipfile.is_zipfile(path):
+            open(path, "rb").close()  # a missing file says so itself
+            raise ValueError(f"{path}: not a whole recording of hooke: hooke run writes them as .npz")
         try:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 header = json.loads(str(archive["header"]))

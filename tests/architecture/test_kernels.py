@@ -53,7 +53,9 @@ def test_outputs_come_last(module):
             names = [argument.arg for argument in function.args.args]
             written = written_parameters(function)
             assert written, f"{module}.{function.name} writes nothing"
-            assert set(names[-len(written) :]) == written, f"{module}.{function.name}: {sorted(written)} are written, so they come last"
+            assert set(names[-len(written) :]) == written, (
+                f"{module}.{function.name}: {sorted(written)} are written, so they come last"
+            )
 
 
 @pytest.mark.parametrize("module", modules())
@@ -62,7 +64,9 @@ def test_physics_knows_no_thread(module):
         if "wp.func" in decorator_names(function):
             body = ast.unparse(function)
             assert "wp.tid" not in body, f"{module}.{function.name} asks for its thread; drivers know loops, physics does not"
-            assert "wp.static(" not in body, f"{module}.{function.name}: functions behind wp.static escape the hash of the kernel cache"
+            assert "wp.static(" not in body, (
+                f"{module}.{function.name}: functions behind wp.static escape the hash of the kernel cache"
+            )
 
 
 def test_every_factory_is_checked():

@@ -38,7 +38,10 @@ def imports(tree: ast.Module):
     """Every import of hooke: (module, whether it runs when the file is loaded)."""
     inner = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in ast.walk(f)}
     typing_only = {
-        id(n) for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test) for n in ast.walk(block)
+        id(n)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for n in ast.walk(block)
     }
     for node in ast.walk(tree):
         names = []
@@ -78,10 +81,18 @@ OPTIONAL = {"pxr", "mujoco", "viser", "ray", "trimesh", "scipy", "imageio", "PIL
 def test_optional_packages_are_imported_where_they_are_needed():
     for module, tree in modules().items():
         for node in tree.body:
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = (
+                [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             found = {name.split(".")[0] for name in names} & OPTIONAL
             assert not found, f"{module} imports {sorted(found)} when it is loaded; import it inside the function that needs it"
     for module, tree in modules().items():
         if module not in ("hooke.cli", "hooke.__main__"):
             text = ast.unparse(tree)
-            assert "import typer" not in text and "from rich" not in text, f"{module}: typer and rich belong to the command line alone"
+            assert "import typer" not in text and "from rich" not in text, (
+                f"{module}: typer and rich belong to the command line alone"
+            )

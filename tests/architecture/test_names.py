@@ -63,7 +63,9 @@ def test_flat_names_are_unique_and_columns_documented():
             assert column.doc, f"{table.prefix}{column.name} has no meaning"
 
 
-FORBIDDEN = re.compile(r"/(home|work|tmp)/\w|https?://(?!doi\.org|arxiv\.org|www\.apache\.org|nvidia\.github\.io|openusd\.org)\S+|TODO|FIXME|XXX")
+FORBIDDEN = re.compile(
+    r"/(home|work|tmp)/\w|https?://(?!doi\.org|arxiv\.org|www\.apache\.org|nvidia\.github\.io|openusd\.org)\S+|TODO|FIXME|XXX"
+)
 
 
 def test_sources_name_no_machine_and_leave_nothing_open():

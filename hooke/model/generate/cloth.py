@@ -34,9 +34,7 @@ def check_mesh(what: str, vertices: Any, indices: Any, corners: int) -> tuple[np
         raise ValueError(f"{what}: vertex {bad[0]} is {vertices[bad[0]].tolist()}; {len(bad)} vertices are not finite")
     bad = np.flatnonzero(((elements < 0) | (elements >= len(vertices))).any(axis=1))
     if len(bad):
-        raise ValueError(
-            f"{what}: element {bad[0]} has vertices {elements[bad[0]].tolist()}; expected 0 to {len(vertices) - 1}"
-        )
+        raise ValueError(f"{what}: element {bad[0]} has vertices {elements[bad[0]].tolist()}; expected 0 to {len(vertices) - 1}")
     return vertices, elements
 
 
@@ -66,9 +64,7 @@ def cloth_mesh(builder: Any, what: str, vertices: np.ndarray, triangles: np.ndar
     areas = builder.add_triangles(*(triangles + first).T, **given, custom_attributes=options["custom_attributes_triangles"])
     edges, crowded = mesh_edges(triangles[np.asarray(areas) > 0.0])
     if crowded:
-        warnings.warn(
-            f"{what}: {crowded} edges join more than two triangles; the cloth does not bend there", stacklevel=4
-        )
+        warnings.warn(f"{what}: {crowded} edges join more than two triangles; the cloth does not bend there", stacklevel=4)
     edges = np.where(edges >= 0, edges + first, -1)
     bending = {k: options[k] for k in ("edge_ke", "edge_kd")}
     builder.add_edges(*edges.T, **bending, custom_attributes=options["custom_attributes_edges"])
@@ -82,8 +78,7 @@ def cloth_grid(builder: Any, dim_x: int, dim_y: int, cell_x: float, cell_y: floa
     """The body of ``ModelBuilder.add_cloth_grid``."""
     if dim_x < 1 or dim_y < 1:
         raise ValueError(f"add_cloth_grid: expected at least one cell each way, found {dim_x} x {dim_y}")
-    x, y = np.meshgrid(np.arange(dim_x + 1), np.arange(dim_y + 1))
-    x, y = x.reshape(-1), y.reshape(-1)
+    x, y = (a.reshape(-1) for a in np.meshgrid(np.arange(dim_x + 1), np.arange(dim_y + 1)))
     vertices = np.stack([x * cell_x, y * cell_y, np.zeros_like(x)], axis=1)
     pinned = np.zeros(len(x), bool)
     for side, where in (("left", x == 0), ("right", x == dim_x), ("top", y == dim_y), ("bottom", y == 0)):

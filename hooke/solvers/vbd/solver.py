@@ -233,7 +233,10 @@ class SolverVBD(SolverBase):
         """
         selected = full_mask(world_mask, self.model.world_count, self.device)
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
-        restored = [("particle", "q", StateFlags.PARTICLE_Q, restore_vectors), ("particle", "qd", StateFlags.PARTICLE_QD, restore_vectors)]
+        restored = [
+            ("particle", "q", StateFlags.PARTICLE_Q, restore_vectors),
+            ("particle", "qd", StateFlags.PARTICLE_QD, restore_vectors),
+        ]
         if not self.integrate_with_external_rigid_solver:
             restored += [("body", "q", StateFlags.BODY_Q, restore_poses), ("body", "qd", StateFlags.BODY_QD, restore_twists)]
         for table, column, flag, kernel in restored:
