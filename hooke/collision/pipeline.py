@@ -14,10 +14,14 @@ from hooke.model.contacts import Contacts
 from hooke.model.model import model_tables
 from hooke.model.state import State
 
-__all__ = ["CollisionPipeline"]
+__all__ = ["CollisionPipeline", "soft_contact_default"]
 
-_ROWS_PER_PARTICLE = 8  # rows for this many contacts of every particle are made in advance; more are added when they are needed
 _MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
+
+
+def soft_contact_default(particles: int, pairs: int) -> int:
+    """Rows that are made in advance: for every pair, or for 8 contacts of every particle if that is less."""
+    return min(pairs, 8 * particles)
 
 
 class CollisionPipeline:
@@ -56,7 +60,7 @@ class CollisionPipeline:
         self._number = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
-        default = min(self.soft_contact_pair_count, _ROWS_PER_PARTICLE * count)
+        default = soft_contact_default(count, self.soft_contact_pair_count)
         self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
         self.rigid_contact_max = 0
         model.soft_contact_max = self.soft_contact_max

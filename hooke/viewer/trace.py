@@ -7,7 +7,6 @@ rays, so that only edges pay for anti-aliasing. Directions depend on the pixel a
 """
 
 # A variable of Warp starts as int(...) or float(...) of a literal, and its vectors are not those that mypy sees.
-# ruff: noqa: UP018, RUF046
 # mypy: disable-error-code="assignment, call-overload, type-var, arg-type"
 
 import warp as wp

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import warp as wp
 
-__all__ = ["full_mask", "restore_poses", "restore_twists", "restore_vectors"]
+__all__ = ["check_mask", "restore_poses", "restore_twists", "restore_vectors", "widen_mask"]
 
 
 @wp.func
@@ -51,11 +50,11 @@ def widen_mask(mask: wp.array(dtype=wp.bool), selected: wp.array(dtype=wp.bool))
     selected[w] = w < mask.shape[0] and mask[wp.min(w, mask.shape[0] - 1)]
 
 
-def full_mask(mask: Any, world_count: int, device: Any) -> wp.array:
-    """A mask with one entry per world and one for what belongs to none.
+def check_mask(mask: Any, world_count: int, device: Any) -> None:
+    """Refuse a mask of worlds that is not one.
 
     Args:
-        mask: None selects everything; bool array of length ``world_count`` (leaves out what belongs to no world) or one more.
+        mask: Bool array of length ``world_count`` (leaves out what belongs to no world) or one more.
         world_count: Number of worlds.
         device: Device the mask must live on.
 
@@ -63,16 +62,9 @@ def full_mask(mask: Any, world_count: int, device: Any) -> wp.array:
         TypeError: ``mask`` is not a Warp array of bool.
         ValueError: Its length, dimension or device is wrong.
     """
-    if mask is None:
-        return wp.array(np.ones(world_count + 1, bool), dtype=wp.bool, device=device)
     if not isinstance(mask, wp.array) or mask.dtype not in (wp.bool, bool):
         raise TypeError(f"reset: expected world_mask as a Warp array of bool, found {type(mask).__name__}")
     if mask.ndim != 1 or mask.shape[0] not in (world_count, world_count + 1):
         raise ValueError(f"reset: expected world_mask of length {world_count} or {world_count + 1}, found shape {mask.shape}")
     if mask.device != device:
         raise ValueError(f"reset: world_mask is on device {mask.device}, the solver on {device}")
-    if mask.shape[0] == world_count + 1:
-        return mask
-    selected = wp.empty(world_count + 1, dtype=wp.bool, device=device)
-    wp.launch(widen_mask, dim=world_count + 1, inputs=[mask], outputs=[selected], device=device)
-    return selected

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.collision.pipeline import soft_contact_default
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
 from hooke.model.contacts import Contacts, soft_rows
@@ -27,7 +28,7 @@ from hooke.solvers.vbd.contacts import (
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.options import check_options
 from hooke.solvers.vbd.predict import predict_vertices
-from hooke.solvers.vbd.reset import full_mask, restore_poses, restore_twists, restore_vectors
+from hooke.solvers.vbd.reset import check_mask, restore_poses, restore_twists, restore_vectors, widen_mask
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -105,8 +106,8 @@ class SolverVBD(SolverBase):
         self.particle_contact_friction = particle_contact_friction
         self._tables = model_tables(model)
         self._check_bodies()
-        self.workspace = Workspace(self._tables["particle"].count, self._tables["body"].count, model.device)
-        self.workspace.reserve(getattr(model, "soft_contact_max", None) or 0)
+        self.workspace = Workspace(self._tables["particle"].count, self._tables["body"].count, model.world_count, model.device)
+        self.workspace.reserve(self._rows_in_advance())
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._bind_elements()
         self._steps = 0
@@ -154,7 +155,7 @@ class SolverVBD(SolverBase):
             w.rows.first.zero_()
             return
         if contacts.soft_contact_max > w.row_capacity:
-            w.reserve(contacts.soft_contact_max)
+            self._reserve_rows(contacts.soft_contact_max)
         rows, count = soft_rows(contacts), contacts.soft_contact_max
         w.number.zero_()
         w.filled.zero_()
@@ -231,7 +232,7 @@ class SolverVBD(SolverBase):
             TypeError: ``world_mask`` is not a Warp array of bool.
             ValueError: Its length or device is wrong, or an array of ``state`` lives on another device.
         """
-        selected = full_mask(world_mask, self.model.world_count, self.device)
+        selected = self._select(world_mask)
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
         restored = [
             ("particle", "q", StateFlags.PARTICLE_Q, restore_vectors),
@@ -253,6 +254,17 @@ class SolverVBD(SolverBase):
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
         self._last_pair = None
+
+    def _select(self, world_mask: Any) -> wp.array:
+        """The mask with one entry per world and one for what belongs to none, in memory that a graph may keep."""
+        w, worlds = self.workspace, self.model.world_count
+        if world_mask is None:
+            return w.everything
+        check_mask(world_mask, worlds, self.device)
+        if len(world_mask) == worlds + 1:
+            return world_mask
+        self._launch(widen_mask, worlds + 1, [world_mask], [w.selected])
+        return w.selected
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -317,6 +329,20 @@ class SolverVBD(SolverBase):
 
     # ---- binding to the model
 
+    def _rows_in_advance(self) -> int:
+        """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
+        published = getattr(self.model, "soft_contact_max", None)
+        particles = self._tables["particle"].count
+        return published or soft_contact_default(particles, particles * self._tables["shape"].count)
+
+    def _reserve_rows(self, rows: int) -> None:
+        if self.device.is_capturing:
+            raise RuntimeError(
+                f"SolverVBD: these contacts have room for {rows} rows, the solver for {self.workspace.row_capacity}, which cannot grow "
+                "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
+            )
+        self.workspace.reserve(rows)
+
     def _bind_elements(self) -> None:
         """Which elements act, the lists of them per particle, and the kernels made for them; checks the colours."""
         count = self._tables["particle"].count
@@ -325,8 +351,17 @@ class SolverVBD(SolverBase):
         kinds = tuple(a[0] for a in active)
         self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
-        self._chain_versions: tuple[int, ...] = ()
-        self._packed: Any = None
+        self._pack_elements()
+
+    def _pack_elements(self) -> None:
+        """Never inside a capture: the lists of elements come from the host, and a graph would copy from memory that is gone."""
+        if self.device.is_capturing:
+            raise RuntimeError("SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins")
+        self._packed_versions = self._versions()
+        self._packed = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
+
+    def _versions(self) -> tuple[int, ...]:
+        return tuple(self._tables[element.name].version for element, _, _ in self._active)
 
     @property
     def _particles(self) -> Any:
@@ -339,10 +374,8 @@ class SolverVBD(SolverBase):
     @property
     def _chain(self) -> Any:
         """The elements as the kernels take them; packed anew when an array of the model was re-bound."""
-        versions = tuple(self._tables[a[0].name].version for a in self._active)
-        if self._packed is None or versions != self._chain_versions:
-            self._packed = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
-            self._chain_versions = versions
+        if self._versions() != self._packed_versions:
+            self._pack_elements()
         return self._packed
 
     def _check_colors(self, active: list[Any], count: int) -> list[wp.array]:

@@ -1,4 +1,4 @@
-"""What SolverVBD keeps between and within steps. Allocated once; only contact rows grow, and never inside a capture."""
+"""What SolverVBD keeps between and within steps. Allocated once; only contact rows grow."""
 
 from __future__ import annotations
 
@@ -56,10 +56,14 @@ def _allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
 
 
 class Workspace:
-    """Arrays of a solver of ``particles`` particles and ``bodies`` bodies."""
+    """Arrays of a solver for some numbers of particles, bodies and worlds."""
 
-    def __init__(self, particles: int, bodies: int, device: Any):
+    def __init__(self, particles: int, bodies: int, worlds: int, device: Any):
         self.device = device
+        self.everything = wp.full(worlds + 1, True, dtype=wp.bool, device=device)
+        self.selected = wp.zeros(worlds + 1, dtype=wp.bool, device=device)
+        self.rows: Any = None
+        self.memory: Any = None
         self.particles = particles
         self.vertices = _allocate(VertexMotion, particles, device)
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
@@ -73,7 +77,7 @@ class Workspace:
 
     def reserve(self, rows: int) -> None:
         """Make room for ``rows`` contacts; what is remembered of them is kept."""
-        old = getattr(self, "memory", None)
+        old = self.memory
         first = wp.zeros(self.particles + 1, dtype=wp.int32, device=self.device)
         self.row_capacity = rows
         self.rows = _allocate(ContactRows, rows, self.device, first=first)
