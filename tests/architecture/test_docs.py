@@ -1,0 +1,29 @@
+"""The documentation follows the code: the page of the model is generated, and the README's example runs."""
+
+import re
+import runpy
+
+from tests.architecture.source import ROOT
+
+
+def test_page_of_the_model_is_up_to_date():
+    page = runpy.run_path(str(ROOT / "docs" / "make_model_page.py"))["page"]()
+    assert (ROOT / "docs" / "guide" / "model.md").read_text() == page, "run: python docs/make_model_page.py"
+
+
+def test_links_lead_somewhere():
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_example_of_the_readme_runs():
+    example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    space: dict = {}
+    exec(example.replace("range(600)", "range(3)"), space)
+    assert space["solver"].status.steps == 3 and space["solver"].status.ok
+
+
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 60
