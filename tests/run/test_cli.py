@@ -46,21 +46,8 @@ def test_default_output_is_named_after_the_scene(command, tmp_path):
 
 def test_files_with_roles(command, tmp_path, capsys):
     (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n")
-    arguments = [
-        "run",
-        "t.obj:cloth",
-        "--seconds",
-        "0.05",
-        "--substeps",
-        "2",
-        "--pin",
-        "plane:-1,0,0,0.1",
-        "--place",
-        "0,0,2",
-        "-o",
-        "t.npz",
-    ]
-    assert command(*arguments, "--place", "0,0,2", "--scale", "2", "--material", "denim", "--ground", "none") == 0
+    arguments = "run t.obj:cloth --seconds 0.05 --substeps 2 --pin plane:-1,0,0,0.1 --place 0,0,2 --scale 2 --material denim"
+    assert command(*arguments.split(), "--ground", "none", "-o", "t.npz") == 0
     q = Trajectory.load(tmp_path / "t.npz").particle_q
     assert np.allclose(q[0].mean(axis=0), (0.0, 0.0, 2.0)) and np.ptp(q[0][:, 0]) == pytest.approx(2.0)
     assert np.array_equal(q[-1][q[0][:, 0] < -0.5], q[0][q[0][:, 0] < -0.5])  # the pinned side
