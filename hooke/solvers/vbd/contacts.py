@@ -15,6 +15,7 @@ from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.contact.particle import make_particle_contact
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
+from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
 __all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_contacts", "list_rows",
@@ -147,7 +148,7 @@ def meet_bodies(body_q: wp.array(dtype=wp.transform), known: wp.array(dtype=wp.i
 def forget_bodies(world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32)):
     """Forget the poses of the bodies of the selected worlds; the last entry of the mask is for those of none."""
     b = wp.tid()
-    if selected[wp.where(world[b] < 0, selected.shape[0] - 1, world[b])]:
+    if is_selected(selected, world[b]):
         known[b] = 0
 
 
@@ -155,8 +156,7 @@ def forget_bodies(world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.b
 def forget_contacts(particles: Particles, selected: wp.array(dtype=wp.bool), memory: ContactMemory):
     """Drop the anchors of the particles of the selected worlds; the last entry of the mask is for those of none."""
     i = wp.tid()
-    w = particles.world[i]
-    if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
+    if is_selected(selected, particles.world[i]):
         for k in range(memory.first[i], memory.first[i + 1]):
             memory.shape[k] = -1
 

@@ -1,12 +1,10 @@
 """Resetting worlds: selected entities go back to the model's initial state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import warp as wp
 
-__all__ = ["check_mask", "restore_poses", "restore_twists", "restore_vectors", "widen_mask"]
+__all__ = ["check_mask", "is_selected", "restore", "widen_mask"]
 
 
 @wp.func
@@ -15,33 +13,16 @@ def is_selected(selected: wp.array(dtype=wp.bool), world: int):
 
 
 @wp.kernel(enable_backward=False)
-def restore_vectors(
-    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.vec3),
-    value: wp.array(dtype=wp.vec3),
-):  # fmt: skip
+def restore(
+    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=Any), value: wp.array(dtype=Any)
+):
     i = wp.tid()
     if is_selected(selected, world[i]):
         value[i] = initial[i]
 
 
-@wp.kernel(enable_backward=False)
-def restore_poses(
-    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.transform),
-    value: wp.array(dtype=wp.transform),
-):  # fmt: skip
-    i = wp.tid()
-    if is_selected(selected, world[i]):
-        value[i] = initial[i]
-
-
-@wp.kernel(enable_backward=False)
-def restore_twists(
-    world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), initial: wp.array(dtype=wp.spatial_vector),
-    value: wp.array(dtype=wp.spatial_vector),
-):  # fmt: skip
-    i = wp.tid()
-    if is_selected(selected, world[i]):
-        value[i] = initial[i]
+for dtype in (wp.vec3, wp.transform, wp.spatial_vector):
+    wp.overload(restore, {"initial": wp.array(dtype=dtype), "value": wp.array(dtype=dtype)})
 
 
 @wp.kernel(enable_backward=False)

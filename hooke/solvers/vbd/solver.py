@@ -28,7 +28,7 @@ from hooke.solvers.vbd.contacts import (
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.options import check_options
 from hooke.solvers.vbd.predict import predict_vertices
-from hooke.solvers.vbd.reset import check_mask, restore_poses, restore_twists, restore_vectors, widen_mask
+from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -234,20 +234,17 @@ class SolverVBD(SolverBase):
         """
         selected = self._select(world_mask)
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
-        restored = [
-            ("particle", "q", StateFlags.PARTICLE_Q, restore_vectors),
-            ("particle", "qd", StateFlags.PARTICLE_QD, restore_vectors),
-        ]
+        restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
         if not self.integrate_with_external_rigid_solver:
-            restored += [("body", "q", StateFlags.BODY_Q, restore_poses), ("body", "qd", StateFlags.BODY_QD, restore_twists)]
-        for table, column, flag, kernel in restored:
+            restored += [("body", "q", StateFlags.BODY_Q), ("body", "qd", StateFlags.BODY_QD)]
+        for table, column, flag in restored:
             value = getattr(state, f"{table}_{column}")
             if value is None or not wanted & flag:
                 continue
             if value.device != self.device:
                 raise ValueError(f"reset: state.{table}_{column} is on device {value.device}, the solver on {self.device}")
             arrays = self._tables[table].arrays
-            self._launch(kernel, len(value), [arrays["world"], selected, arrays[column]], [value])
+            self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
         w = self.workspace
         self._launch(forget_contacts, w.particles, [self._particles, selected], [w.memory])
         if self._tables["body"].count:
@@ -356,7 +353,9 @@ class SolverVBD(SolverBase):
     def _pack_elements(self) -> None:
         """Never inside a capture: the lists of elements come from the host, and a graph would copy from memory that is gone."""
         if self.device.is_capturing:
-            raise RuntimeError("SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins")
+            raise RuntimeError(
+                "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
+            )
         self._packed_versions = self._versions()
         self._packed = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
 
