@@ -81,6 +81,8 @@ class CollisionPipeline:
         """
         device = self.model.device
         gap = self.soft_contact_gap if soft_contact_margin is None else soft_contact_margin
+        if not 0.0 <= gap < float("inf"):
+            raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
         particles, shapes = self._tables["particle"].struct, self._tables["shape"].struct
         count = len(self._number)
         if count and self.soft_contact_pair_count:

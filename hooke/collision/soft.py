@@ -54,9 +54,10 @@ def make_detection(codes: tuple[int, ...]) -> tuple[Any, Any]:
         p = wp.transform_point(wp.transform_inverse(pose), x)
         lower = shapes.collision_aabb_lower[s] - wp.vec3(reach)
         upper = shapes.collision_aabb_upper[s] + wp.vec3(reach)
-        outside = p[0] < lower[0] or p[1] < lower[1] or p[2] < lower[2] or p[0] > upper[0] or p[1] > upper[1] or p[2] > upper[2]
+        inside = p[0] >= lower[0] and p[1] >= lower[1] and p[2] >= lower[2]  # false where a coordinate is not a number
+        inside = inside and p[0] <= upper[0] and p[1] <= upper[1] and p[2] <= upper[2]
         answer = SurfacePoint(0.0, wp.vec3(0.0, 0.0, 1.0), 0)
-        if (shapes.flags[s] & COLLIDE_PARTICLES) != 0 and not outside:
+        if (shapes.flags[s] & COLLIDE_PARTICLES) != 0 and inside and wp.isfinite(x):
             answer = distance(shapes.type[s], p, candidates.mesh_scale[s], candidates.mesh[s], reach)
             if answer.distance >= reach:
                 answer.found = 0

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-__all__ = ["Column", "ColumnList", "Rows", "Table", "TableData"]
+__all__ = ["Column", "ColumnList", "Rows", "Table", "TableData", "row_count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,20 +185,29 @@ class ColumnList(MutableSequence):
         else:
             self.array[index] = self._convert(value)
 
+    def _refuse_flat(self, what: str) -> None:
+        if self.column.flat:
+            raise TypeError(
+                f"cannot {what} column {self.column.name!r}: a row is {self.column.width} values; assign the whole column"
+            )
+
     def __delitem__(self, index: Any) -> None:
+        self._refuse_flat("delete from")
         kept = np.delete(self.array, index, axis=0)
         self._count = len(kept)
         self._data[: self._count] = kept
 
     def insert(self, index: int, value: Any) -> None:
-        if self.column.flat:
-            raise TypeError(f"column {self.column.name!r} holds {self.column.width} values per row: use append_row")
+        self._refuse_flat("insert into")
         self.extend_array(1, self.column.default)
         index = min(max(index if index >= 0 else index + self._count - 1, 0), self._count - 1)
         self._data[index + 1 : self._count] = self._data[index : self._count - 1].copy()
         self[index] = value
 
     def append(self, value: Any) -> None:
+        """Append one row."""
+        if self.column.flat and np.size(value) != self.column.width:
+            raise ValueError(f"column {self.column.name!r}: expected {self.column.width} values per row, found {np.size(value)}")
         self.extend_array(1, value)
 
     def extend(self, values: Iterable[Any]) -> None:
@@ -206,6 +215,8 @@ class ColumnList(MutableSequence):
         if len(values):
             rows = np.asarray(values) if isinstance(values, np.ndarray) else np.stack([np.asarray(v) for v in values])
             if self.column.flat:
+                if rows.size % self.column.width:
+                    raise ValueError(f"column {self.column.name!r}: expected {self.column.width} values per row, found {rows.size}")
                 rows = rows.reshape(-1, self.column.width)
             self.extend_array(len(rows), rows)
 
@@ -213,11 +224,14 @@ class ColumnList(MutableSequence):
         self.extend(values)
         return self
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, ColumnList):
-            other = other.array
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, (ColumnList, list, tuple, np.ndarray)):
+            return NotImplemented
+        if len(other) != len(self):
+            return False
+        other = other.array if isinstance(other, ColumnList) else other
         try:
-            return bool(np.array_equal(self.array.reshape(len(self), -1), np.asarray(other).reshape(len(self), -1)))
+            return bool(np.array_equal(self.array.reshape(-1), np.asarray(other).reshape(-1)))
         except (ValueError, TypeError):
             return False
 
@@ -230,6 +244,11 @@ class ColumnList(MutableSequence):
         return repr(self[:])
 
 
+def row_count(data: Any) -> int:
+    """Rows of a column of a builder, list or not."""
+    return len(data.array) if isinstance(data, ColumnList) else len(data)
+
+
 def _new_column(column: Column, count: int) -> Any:
     return [column.default] * count if column.is_list else ColumnList(column, count)
 
@@ -239,17 +258,25 @@ class Rows:
 
     def __init__(self, table: Table):
         self.table = table
-        self.count = 0
+        self._bare = 0  # rows of a table that has no column yet
         self.columns: dict[str, Any] = {}
         self.declared: dict[str, Column] = {}
         for column in table.columns:
             if not column.derived:
                 self.add_column(column)
 
+    @property
+    def count(self) -> int:
+        """Number of rows: that of the first column, since users may append to columns themselves."""
+        for data in self.columns.values():
+            return row_count(data)
+        return self._bare
+
     def add_column(self, column: Column) -> None:
         """Add a column (a solver's custom attribute); rows that exist take its default."""
+        count = self.count
         self.declared[column.name] = column
-        self.columns[column.name] = _new_column(column, self.count)
+        self.columns[column.name] = _new_column(column, count)
 
     def append(self, **values: Any) -> int:
         """Append one row and return its index; columns that are not named take their defaults."""
@@ -261,7 +288,7 @@ class Rows:
             else:
                 data.extend_array(1, value)
         self._reject(values)
-        self.count += 1
+        self._bare += 1
         return self.count - 1
 
     def extend(self, count: int, **values: Any) -> range:
@@ -274,7 +301,7 @@ class Rows:
             else:
                 data.extend_array(count, value)
         self._reject(values)
-        self.count += count
+        self._bare += count
         return range(self.count - count, self.count)
 
     def _reject(self, unknown: dict[str, Any]) -> None:
@@ -342,6 +369,9 @@ class TableData:
         if not isinstance(value, wp.array):
             value = column.to_array(value, self.device)
         rows = self.count * (column.width if column.flat else 1)
+        shape = (rows, column.width) if column.width > 1 and not column.flat else (rows,)
+        if value.ndim != len(shape) or value.shape[1:] != shape[1:]:
+            raise ValueError(f"{name}: expected an array of shape {shape}, found {value.shape}")
         if value.shape[0] != rows:
             raise ValueError(f"{name}: expected {rows} rows, found {value.shape[0]}")
         if not wp.types.types_equal(value.dtype, column.dtype):

@@ -32,7 +32,15 @@ BENDING_TABLE = Table(
     "edge",
     "edge_",
     (
-        Column("indices", wp.int32, -1, width=4, refers="particle", doc="Opposite vertices (-1 at a boundary), then the edge."),
+        Column(
+            "indices",
+            wp.int32,
+            -1,
+            width=4,
+            refers="particle",
+            minimum=(-1, -1, 0, 0),
+            doc="Opposite vertices (-1 at a boundary), then the edge.",
+        ),
         Column("rest_angle", wp.float32, 0.0, "rad", "Dihedral angle without moment."),
         Column("rest_length", wp.float32, 0.0, "m", "Length of the edge at rest.", minimum=0.0),
         Column("bending_properties", wp.float32, 0.0, "", "ke [N], kd [N s].", width=2, minimum=0.0),

@@ -21,7 +21,7 @@ SPRING_TABLE = Table(
     "spring",
     "spring_",
     (
-        Column("indices", wp.int32, -1, width=2, flat=True, refers="particle", doc="The two particles of each spring."),
+        Column("indices", wp.int32, -1, width=2, flat=True, refers="particle", minimum=0, doc="The two particles of each spring."),
         Column("rest_length", wp.float32, 0.0, "m", "Length without force.", minimum=0.0),
         Column("stiffness", wp.float32, 100.0, "N/m", "Stiffness.", minimum=0.0),
         Column("damping", wp.float32, 0.0, "N s/m", "Axial damping.", minimum=0.0),

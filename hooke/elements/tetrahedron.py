@@ -27,7 +27,7 @@ TETRAHEDRON_TABLE = Table(
     "tet",
     "tet_",
     (
-        Column("indices", wp.int32, -1, width=4, refers="particle", doc="The four particles, positively oriented."),
+        Column("indices", wp.int32, -1, width=4, refers="particle", minimum=0, doc="The four particles, positively oriented."),
         Column("poses", wp.mat33, np.zeros((3, 3)), "1/m", "Inverse of the rest edge matrix."),
         Column("materials", wp.float32, 0.0, "", "k_mu, k_lambda [Pa], k_damp [Pa s].", width=3,
                minimum=(0.0, -float("inf"), 0.0)),

@@ -21,8 +21,11 @@ from hooke.model.motion import RigidMotion, compose
 __all__ = ["BodyMethods"]
 
 
-def _pose(xform: Any) -> np.ndarray:
-    return RigidMotion(xform).pose
+def _pose(xform: Any, what: str) -> np.ndarray:
+    try:
+        return RigidMotion(xform).pose
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def _rotation_from_z(normal: np.ndarray) -> np.ndarray:
@@ -57,14 +60,15 @@ class BodyMethods:
         Returns:
             Index of the body.
         """
+        label = label or f"body_{self.body_count}"
         index = self._tables["body"].append(
-            q=_pose(xform),
+            q=_pose(xform, f"body {label!r}"),
             com=np.zeros(3) if com is None else np.asarray(com, np.float64),
             mass=mass,
             inertia=np.zeros((3, 3)) if inertia is None else np.asarray(inertia, np.float64).reshape(3, 3),
             flags=int(BodyFlags.KINEMATIC if is_kinematic else BodyFlags.DYNAMIC),
             world=self.current_world,
-            label=label or f"body_{self.body_count}",
+            label=label,
             lock_inertia=lock_inertia,
         )
         self._author("body", custom_attributes, index)
@@ -148,7 +152,8 @@ class BodyMethods:
         scale = np.ones(3) if scale is None else np.asarray(scale, np.float64).reshape(3)
         if not np.isfinite(scale).all() or (src is None and (scale < 0.0).any()):
             raise ValueError(f"shape {label!r}: expected finite dimensions >= 0, found {scale.tolist()}")
-        pose = _pose(xform)
+        pose = _pose(xform, f"shape {label!r}")
+        kind = self._shape_kind(type, scale, src, label)
         index = self._tables["shape"].append(
             type=int(type), flags=cfg.flags, body=body, transform=pose, scale=scale, source=src, margin=cfg.margin,
             gap=self.rigid_gap if cfg.gap is None else cfg.gap, material_ke=cfg.ke, material_kd=cfg.kd, material_kf=cfg.kf,
@@ -159,10 +164,20 @@ class BodyMethods:
         )  # fmt: skip
         if body >= 0 and cfg.density > 0.0 and not is_static and not self.body_lock_inertia[body]:
             thickness = None if cfg.is_solid else cfg.margin
-            added = shape_kind(GeoType(type)).mass_properties(scale, src, cfg.density, thickness)
+            added = kind.mass_properties(scale, src, cfg.density, thickness)
             self._add_mass(body, added.transformed(pose))
         self._author("shape", custom_attributes, index)
         return index
+
+    @staticmethod
+    def _shape_kind(type: int, scale: np.ndarray, src: Any, label: str) -> Any:
+        """The record of a shape's kind, after it has accepted the dimensions."""
+        try:
+            kind = shape_kind(type)
+            kind.bounds(scale, src)
+        except ValueError as error:
+            raise ValueError(f"shape {label!r}: {error}") from error
+        return kind
 
     def _add_mass(self, body: int, added: MassProperties) -> None:
         columns = self._tables["body"].columns

@@ -22,7 +22,8 @@ class DeformableMethods:
         fix_bottom: bool = False, tri_ke: float | None = None, tri_ka: float | None = None, tri_kd: float | None = None,
         tri_drag: float | None = None, tri_lift: float | None = None, edge_ke: float | None = None, edge_kd: float | None = None,
         add_springs: bool = False, spring_ke: float | None = None, spring_kd: float | None = None,
-        particle_radius: float | None = None, custom_attributes_particles: dict[str, Any] | None = None,
+        particle_radius: float | None = None, color: Any = None, opacity: float | None = None,
+        custom_attributes_particles: dict[str, Any] | None = None,
         custom_attributes_edges: dict[str, Any] | None = None, custom_attributes_triangles: dict[str, Any] | None = None,
         label: str | None = None,
     ) -> None:  # fmt: skip
@@ -53,6 +54,8 @@ class DeformableMethods:
             spring_ke: Stiffness of these springs [N/m].
             spring_kd: Damping of these springs [N s/m].
             particle_radius: Contact radius [m].
+            color: Colour for pictures, three values from 0 to 1.
+            opacity: Opacity for viewers that draw it.
             custom_attributes_particles: Values by key for the particles.
             custom_attributes_edges: Values by key for the hinges.
             custom_attributes_triangles: Values by key for the triangles.
@@ -66,10 +69,11 @@ class DeformableMethods:
         self, *, pos: Any, rot: Any, scale: float, vel: Any, vertices: Any, indices: Any, density: float,
         tri_ke: float | None = None, tri_ka: float | None = None, tri_kd: float | None = None, tri_drag: float | None = None,
         tri_lift: float | None = None, edge_ke: float | None = None, edge_kd: float | None = None, add_springs: bool = False,
-        spring_ke: float | None = None, spring_kd: float | None = None, particle_radius: float | None = None,
+        spring_ke: float | None = None, spring_kd: float | None = None, particle_radius: float | None = None, color: Any = None,
+        opacity: float | None = None,
         custom_attributes_particles: dict[str, Any] | None = None, custom_attributes_edges: dict[str, Any] | None = None,
         custom_attributes_triangles: dict[str, Any] | None = None, custom_attributes_springs: dict[str, Any] | None = None,
-        label: str | None = None,
+        validate_mesh: bool = False, label: str | None = None,
     ) -> None:  # fmt: skip
         """Add a cloth from a triangle mesh; every vertex becomes a particle with a third of its triangles' mass.
 
@@ -95,10 +99,13 @@ class DeformableMethods:
             spring_ke: Stiffness of these springs [N/m].
             spring_kd: Damping of these springs [N s/m].
             particle_radius: Contact radius [m].
+            color: Colour for pictures, three values from 0 to 1.
+            opacity: Opacity for viewers that draw it.
             custom_attributes_particles: Values by key for the particles.
             custom_attributes_edges: Values by key for the hinges.
             custom_attributes_triangles: Values by key for the triangles.
             custom_attributes_springs: Values by key for the springs.
+            validate_mesh: Make every defect of the mesh an error instead of a repair.
             label: Name used in messages.
 
         Raises:
@@ -112,7 +119,8 @@ class DeformableMethods:
         density: float, k_mu: float, k_lambda: float, k_damp: float, fix_left: bool = False, fix_right: bool = False,
         fix_top: bool = False, fix_bottom: bool = False, tri_ke: float = 0.0, tri_ka: float = 0.0, tri_kd: float = 0.0,
         tri_drag: float = 0.0, tri_lift: float = 0.0, add_surface_mesh_edges: bool = True, edge_ke: float = 0.0,
-        edge_kd: float = 0.0, particle_radius: float | None = None, label: str | None = None,
+        edge_kd: float = 0.0, particle_radius: float | None = None, color: Any = None, opacity: float | None = None,
+        label: str | None = None,
     ) -> None:  # fmt: skip
         """Add a soft block of dim_x x dim_y x dim_z cells with five tetrahedra each, particles with x fastest, then y, then z.
 
@@ -145,6 +153,8 @@ class DeformableMethods:
             edge_ke: Bending stiffness of the surface [N].
             edge_kd: Bending damping of the surface [N s].
             particle_radius: Contact radius [m].
+            color: Colour for pictures, three values from 0 to 1.
+            opacity: Opacity for viewers that draw it.
             label: Name used in messages.
         """
         options = dict(locals())
@@ -156,7 +166,7 @@ class DeformableMethods:
         density: float | None = None, k_mu: float | None = None, k_lambda: float | None = None, k_damp: float | None = None,
         tri_ke: float = 0.0, tri_ka: float = 0.0, tri_kd: float = 0.0, tri_drag: float = 0.0, tri_lift: float = 0.0,
         add_surface_mesh_edges: bool = True, edge_ke: float = 0.0, edge_kd: float = 0.0, particle_radius: float | None = None,
-        label: str | None = None,
+        color: Any = None, opacity: float | None = None, validate_mesh: bool = False, label: str | None = None,
     ) -> None:  # fmt: skip
         """Add a soft body from a tetrahedral mesh; every vertex becomes a particle with a quarter of its tetrahedra's mass.
 
@@ -183,6 +193,9 @@ class DeformableMethods:
             edge_ke: Bending stiffness of the surface [N].
             edge_kd: Bending damping of the surface [N s].
             particle_radius: Contact radius [m].
+            color: Colour for pictures, three values from 0 to 1.
+            opacity: Opacity for viewers that draw it.
+            validate_mesh: Make flat and inverted tetrahedra an error instead of a repair.
             label: Name used in messages.
 
         Raises:

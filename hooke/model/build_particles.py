@@ -110,17 +110,19 @@ class ParticleMethods:
 
     def add_triangle(
         self, i: int, j: int, k: int, *, tri_ke: float | None = None, tri_ka: float | None = None, tri_kd: float | None = None,
-        tri_drag: float | None = None, tri_lift: float | None = None, custom_attributes: dict[str, Any] | None = None,
+        tri_drag: float | None = None, tri_lift: float | None = None, color: Any = None, opacity: float | None = None,
+        custom_attributes: dict[str, Any] | None = None,
     ) -> float:  # fmt: skip
         """Add a triangle; see :meth:`add_triangles`. Returns its rest area [m^2], 0 when it was dropped."""
         return self.add_triangles(
-            [i], [j], [k], tri_ke=tri_ke, tri_ka=tri_ka, tri_kd=tri_kd, tri_drag=tri_drag, tri_lift=tri_lift,
-            custom_attributes=custom_attributes,
+            [i], [j], [k], tri_ke=tri_ke, tri_ka=tri_ka, tri_kd=tri_kd, tri_drag=tri_drag, tri_lift=tri_lift, color=color,
+            opacity=opacity, custom_attributes=custom_attributes,
         )[0]  # fmt: skip
 
     def add_triangles(
         self, i: Sequence[int], j: Sequence[int], k: Sequence[int], *, tri_ke: Any = None, tri_ka: Any = None,
-        tri_kd: Any = None, tri_drag: Any = None, tri_lift: Any = None, custom_attributes: dict[str, Any] | None = None,
+        tri_kd: Any = None, tri_drag: Any = None, tri_lift: Any = None, color: Any = None, opacity: float | None = None,
+        custom_attributes: dict[str, Any] | None = None,
     ) -> list[float]:  # fmt: skip
         """Add triangles; their present shape is the rest shape.
 
@@ -133,6 +135,8 @@ class ParticleMethods:
             tri_kd: Damping [N s/m]; None takes ``default_tri_kd``.
             tri_drag: Drag coefficient.
             tri_lift: Lift coefficient.
+            color: Colour for pictures, three values from 0 to 1.
+            opacity: Opacity for viewers that draw it.
             custom_attributes: Values by key.
 
         Returns:
@@ -153,8 +157,9 @@ class ParticleMethods:
         given = (tri_ke, tri_ka, tri_kd, tri_drag, tri_lift)
         materials = np.stack([np.broadcast_to(_or(g, d), len(triangles)) for g, d in zip(given, defaults, strict=True)], axis=1)
         added = self._tables["tri"].extend(
-            int(good.sum()), indices=triangles[good], poses=poses[good], areas=areas[good], materials=materials[good]
-        )
+            int(good.sum()), indices=triangles[good], poses=poses[good], areas=areas[good], materials=materials[good],
+            color=_or(color, (-1.0, -1.0, -1.0)), opacity=_or(opacity, 1.0),
+        )  # fmt: skip
         self._author("tri", custom_attributes, added.start, len(added))
         return areas.tolist()
 

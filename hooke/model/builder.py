@@ -60,12 +60,13 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         body_color_groups: Colouring of the bodies.
     """
 
+    _reserved_names = frozenset(dir(Model)) | set(NAMES) | set(_COUNTS)
     CustomAttribute = CustomAttribute
     CustomFrequency = CustomFrequency
     ShapeConfig = ShapeConfig
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
-        own = [Table(name, f"{name}_", ()) for name in ("once", "world", "joint_constraint")]
+        own = [Table(name, f"{name}_", ()) for name in ("once", "world", "joint_constraint", "constraint_mimic")]
         self._tables = {table.name: Rows(table) for table in (*TABLES, *own)}
         self._tables["once"].append()
         self.custom_attributes: dict[str, CustomAttribute] = {}
@@ -120,10 +121,9 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
 
     def _gravity(self, gravity: Any) -> np.ndarray:
         vector = np.asarray(gravity, np.float64)
-        vector = vector * np.asarray(Axis(self.up_axis).to_vector()) if vector.ndim == 0 else vector.reshape(3)
-        if not np.isfinite(vector).all():
-            raise ValueError(f"gravity: expected finite values, found {gravity}")
-        return vector
+        if vector.shape not in ((), (3,)) or not np.isfinite(vector).all():
+            raise ValueError(f"gravity: expected a finite number or vector of three, found {gravity}")
+        return vector * np.asarray(Axis(self.up_axis).to_vector()) if vector.ndim == 0 else vector
 
     def request_contact_attributes(self, *attributes: str) -> None:
         """Ask for optional arrays of ``Contacts``: ``"force"``."""
@@ -147,10 +147,11 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         """
         if self.current_world >= 0:
             raise RuntimeError(f"begin_world: world {self.current_world} is still open; call end_world() first")
+        vector = self.gravity_vector if gravity is None else self._gravity(gravity)
         world = self.world_count
         self.world_count += 1
         self.world_label.append(label or f"world_{world}")
-        self.world_gravity.append(self.gravity_vector if gravity is None else self._gravity(gravity))
+        self.world_gravity.append(vector)
         self._tables["world"].append()
         self._author("world", attributes, world)
         self.current_world = world
@@ -215,8 +216,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
             raise ValueError("add_builder: the builder holds worlds itself, so it cannot be added inside a world")
         for frequency in builder.custom_frequencies:
             self.add_custom_frequency(frequency)
-        for attribute in builder.custom_attributes.values():
-            self.add_custom_attribute(attribute)
+        self._take_attributes(builder)
         motion = RigidMotion(xform)
         offsets = {name: rows.count for name, rows in self._tables.items()}
         offsets["world"] = self.world_count
@@ -290,7 +290,9 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
 
     def finalize(
         self, device: Any = None, *, requires_grad: bool = False, skip_all_validations: bool = False,
-        skip_validation_worlds: bool = False, skip_validation_inertia: bool = False, skip_validation_structure: bool = False,
+        skip_validation_worlds: bool = False, skip_validation_joints: bool = False, skip_validation_shapes: bool = False,
+        skip_validation_inertia: bool = False, skip_validation_structure: bool = False,
+        skip_validation_joint_ordering: bool = True,
     ) -> Model:  # fmt: skip
         """Make the model.
 
@@ -299,8 +301,11 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
             requires_grad: Gradients do not exist yet; True is refused.
             skip_all_validations: Skip all of the checks below.
             skip_validation_worlds: Skip the check that the entities of a world are contiguous.
+            skip_validation_joints: Leave joints out of the check of values and references.
+            skip_validation_shapes: Leave shapes out of the check of values and references.
             skip_validation_inertia: Skip the check and the correction of masses and inertias.
             skip_validation_structure: Skip the check of values and references.
+            skip_validation_joint_ordering: Skip the check that the joints of an articulation are contiguous.
 
         Raises:
             ValueError: Something is invalid; the message names it by label and index and says what to do.
@@ -310,11 +315,11 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         if requires_grad:
             raise NotImplementedError("finalize(requires_grad=True): gradients are not available yet; pass False")
         skip = {
-            "worlds": skip_all_validations or skip_validation_worlds,
-            "inertia": skip_all_validations or skip_validation_inertia,
-            "structure": skip_all_validations or skip_validation_structure,
-        }
-        return finalize(self, wp.get_device(device), skip)
+            "worlds": skip_validation_worlds, "joints": skip_validation_joints, "shapes": skip_validation_shapes,
+            "inertia": skip_validation_inertia, "structure": skip_validation_structure,
+            "joint_ordering": skip_validation_joint_ordering,
+        }  # fmt: skip
+        return finalize(self, wp.get_device(device), {name: skip_all_validations or value for name, value in skip.items()})
 
 
 def _joined(groups: list[np.ndarray], others: list[np.ndarray], offset: int) -> list[np.ndarray]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hooke.data.table import Column, Rows
+from hooke.data.table import Column, Rows, row_count
 from hooke.elements import ELEMENTS
 from hooke.geometry.inertia import validate_inertia
 from hooke.model.enums import BodyFlags
 
-__all__ = ["check_coloring", "check_inertia", "check_structure", "check_worlds", "name_of"]
+__all__ = ["check_coloring", "check_inertia", "check_joint_ordering", "check_structure", "check_worlds", "name_of"]
 
 _NOUN = {"tri": "triangle", "tet": "tetrahedron", "edge": "edge"}
 
@@ -24,21 +24,27 @@ def name_of(rows: Rows, index: int) -> str:
     return f"{noun} {label!r} (index {index})" if label else f"{noun} {index}"
 
 
-def check_structure(tables: dict[str, Rows], world_count: int) -> None:
-    """Refuse values that are not finite or below their minimum, and references to rows that do not exist."""
+def check_structure(tables: dict[str, Rows], world_count: int, leave_out: frozenset[str] = frozenset()) -> None:
+    """Refuse columns of different lengths, values that are not finite or below their minimum, references to rows that do not exist."""
     counts = {name: rows.count for name, rows in tables.items()} | {"world": world_count}
-    for rows in tables.values():
+    for name, rows in tables.items():
+        if name in leave_out:
+            continue
         for column in rows.declared.values():
+            if row_count(rows.columns[column.name]) != rows.count:
+                raise ValueError(
+                    f"builder.{rows.table.prefix}{column.name} has {row_count(rows.columns[column.name])} rows, expected {rows.count} like "
+                    f"builder.{rows.table.prefix}{next(iter(rows.columns))}"
+                )
             if column.is_list or rows.count == 0:
                 continue
             values = rows.columns[column.name].array
-            if column.scalar is np.float64:
-                _check_values(rows, column, values)
-            elif column.refers in counts:
+            _check_values(rows, column, values)
+            if column.refers in counts:
                 bad = np.flatnonzero(((values < -1) | (values >= counts[column.refers])).reshape(rows.count, -1).any(axis=1))
                 if len(bad):
                     raise ValueError(
-                        f"{name_of(rows, bad[0])}: {rows.table.prefix}{column.name} is {values[bad[0]].tolist()}, expected -1 to "
+                        f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()}, expected -1 to "
                         f"{counts[column.refers] - 1}"
                     )
     for element in ELEMENTS:
@@ -52,6 +58,11 @@ def check_structure(tables: dict[str, Rows], world_count: int) -> None:
                 )
 
 
+def public_name(rows: Rows, column: Column) -> str:
+    """The name of a column on the builder and the model; a custom attribute goes by its key."""
+    return rows.table.prefix + column.name if column in rows.table.columns else column.name
+
+
 def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
     flat = values.reshape(rows.count, -1)
     finite = np.isfinite(flat).all(axis=1)
@@ -61,7 +72,7 @@ def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
         wanted = "finite values" if not finite[bad[0]] else f"values >= {column.minimum}"
         more = f"; {len(bad)} rows are wrong" if len(bad) > 1 else ""
         raise ValueError(
-            f"{name_of(rows, bad[0])}: {rows.table.prefix}{column.name} is {values[bad[0]].tolist()} {column.unit}, expected "
+            f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()} {column.unit}, expected "
             f"{wanted}{more}"
         )
 
@@ -85,8 +96,9 @@ def check_worlds(tables: dict[str, Rows]) -> None:
             )
 
 
-def check_inertia(rows: Rows) -> None:
-    """Correct inertias that no body can have, and say so; warn of dynamic bodies without mass."""
+def check_inertia(rows: Rows) -> np.ndarray:
+    """The inertias (n, 3, 3), corrected where no body can have them; says so, and warns of dynamic bodies without mass."""
+    corrected = rows.columns["inertia"].array.copy()
     massless = []
     for body in range(rows.count):
         mass = rows.columns["mass"].array[body]
@@ -94,8 +106,7 @@ def check_inertia(rows: Rows) -> None:
             if rows.columns["flags"].array[body] & BodyFlags.DYNAMIC:
                 massless.append(body)
             continue
-        inertia, message = validate_inertia(mass, rows.columns["inertia"].array[body], name_of(rows, body))
-        rows.columns["inertia"].array[body] = inertia
+        corrected[body], message = validate_inertia(mass, corrected[body], name_of(rows, body))
         if message:
             warnings.warn(message, stacklevel=5)
     if massless:
@@ -104,6 +115,18 @@ def check_inertia(rows: Rows) -> None:
             "mass or a shape with a density, or pass is_kinematic=True",
             stacklevel=5,
         )
+    return corrected
+
+
+def check_joint_ordering(rows: Rows) -> None:
+    """Refuse an articulation whose joints are not contiguous and in order."""
+    owner = rows.columns["articulation"].array
+    bad = np.flatnonzero(np.diff(owner[owner >= 0]) < 0)
+    if len(bad):
+        at = int(np.flatnonzero(owner >= 0)[bad[0] + 1])
+        raise ValueError(
+            f"{name_of(rows, at)}: its articulation {owner[at]} comes after a later one; add the joints of each together"
+        )
 
 
 def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:
@@ -111,12 +134,13 @@ def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:
     colors = np.full(count, -1, np.int32)
     for color, group in enumerate(groups):
         group = np.asarray(group).reshape(-1)
-        if len(group) and (group.min() < 0 or group.max() >= count):
-            raise ValueError(f"{what} colour group {color} names {what} {group.max()}; there are {count}")
-        repeated = np.flatnonzero(colors[group] >= 0)
-        if len(repeated) or len(np.unique(group)) != len(group):
-            first = group[repeated[0]] if len(repeated) else group[0]
-            raise ValueError(f"{what} {first} is in more than one colour group; call ModelBuilder.color()")
+        outside = group[(group < 0) | (group >= count)]
+        if len(outside):
+            raise ValueError(f"{what} colour group {color} names {what} {outside[0]}; there are {count}")
+        found, times = np.unique(group, return_counts=True)
+        repeated = found[(times > 1) | (colors[found] >= 0)]
+        if len(repeated):
+            raise ValueError(f"{what} {repeated[0]} is in more than one colour group; call ModelBuilder.color()")
         colors[group] = color
     missing = np.flatnonzero(colors < 0)
     if len(missing):

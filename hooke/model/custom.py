@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.data.table import Column, Rows, Table
 
-__all__ = ["AttributeAssignment", "AttributeFrequency", "AttributeNamespace", "CustomAttribute", "CustomFrequency"]
+__all__ = [
+    "AttributeAssignment",
+    "AttributeFrequency",
+    "AttributeNamespace",
+    "CustomAttribute",
+    "CustomFrequency",
+    "fill_pending_values",
+]
 
 
 class AttributeAssignment(IntEnum):
@@ -43,19 +52,13 @@ class AttributeFrequency(IntEnum):
     WORLD = 15
 
 
-_TABLE_OF = {
-    AttributeFrequency.EDGE: "edge",
-    AttributeFrequency.TRIANGLE: "tri",
-    AttributeFrequency.TETRAHEDRON: "tet",
-}
+_SHORT = {"triangle": "tri", "tetrahedron": "tet"}
 
 
-def table_of(frequency: AttributeFrequency | str) -> str:
-    """Name of the table that a frequency counts the rows of."""
-    if isinstance(frequency, str):
-        return frequency
-    frequency = AttributeFrequency(frequency)
-    return _TABLE_OF.get(frequency, frequency.name.lower())
+def table_of(kind: AttributeFrequency | str) -> str:
+    """Name of the table that holds a kind of entity, named by its frequency or in words."""
+    name = kind if isinstance(kind, str) else AttributeFrequency(kind).name.lower()
+    return _SHORT.get(name, name)
 
 
 @dataclass
@@ -106,6 +109,7 @@ class CustomAttribute:
     mjcf_value_transformer: Callable[..., Any] | None = None
     urdf_value_transformer: Callable[..., Any] | None = None
     column: Column = field(init=False)
+    pending: dict[int, Any] = field(init=False, repr=False)
 
     def __post_init__(self):
         self.assignment = AttributeAssignment(self.assignment)
@@ -115,7 +119,9 @@ class CustomAttribute:
             self.usd_attribute_name = f"newton:{self.namespace}:{self.name}" if self.namespace else f"newton:{self.name}"
         dtype = {int: wp.int32, float: wp.float32, bool: wp.bool}.get(self.dtype, self.dtype)
         default = ("" if dtype is str else 0) if self.default is None else self.default
-        self.column = Column(self.key, dtype, default, refers=self.references, kernel=False)
+        refers = None if self.references is None else table_of(self.references)
+        self.column = Column(self.key, dtype, default, refers=refers, kernel=False)
+        self.pending = dict(self.values) if isinstance(self.values, dict) else {} if self.values is None else {0: self.values}
 
     @property
     def key(self) -> str:
@@ -141,23 +147,43 @@ class CustomMethods:
         """Register an attribute; entities that exist take its default. Registering an equal one again does nothing."""
         known = self.custom_attributes.get(attribute.key)
         if known is not None:
-            same = ("dtype", "frequency", "assignment", "references", "default")
-            if any(getattr(known, s) != getattr(attribute, s) for s in same):
+            if not _same_declaration(known, attribute):
                 raise ValueError(f"custom attribute {attribute.key!r} is already registered with another declaration")
             return
+        if attribute.namespace is None and attribute.name in self._reserved_names:
+            raise ValueError(f"custom attribute {attribute.name!r}: the model has an attribute of this name; give it a namespace")
         table = table_of(attribute.frequency)
         if table not in self._tables:
             raise ValueError(
                 f"custom attribute {attribute.key!r}: unknown frequency {attribute.frequency!r}; register it first with "
                 f"add_custom_frequency, or use one of {[f.name for f in AttributeFrequency]}"
             )
+        refers = attribute.column.refers
+        if refers is not None and refers not in self._tables:
+            raise ValueError(f"custom attribute {attribute.key!r} references {attribute.references!r}, which is no kind of entity")
         rows = self._tables[table]
         rows.add_column(attribute.column)
-        self.custom_attributes[attribute.key] = attribute
-        if attribute.values is not None:
-            values = attribute.values if isinstance(attribute.values, dict) else {0: attribute.values}
-            for index, value in values.items():
-                rows.columns[attribute.key][index] = value
+        self.custom_attributes[attribute.key] = attribute = copy.copy(attribute)
+        attribute.pending = {
+            index: value for index, value in attribute.pending.items() if not self._fill(rows, attribute, index, value)
+        }
+
+    @staticmethod
+    def _fill(rows: Rows, attribute: CustomAttribute, index: int, value: Any) -> bool:
+        """Write a value of a declaration to its row, if there is one already."""
+        if index < rows.count:
+            rows.columns[attribute.key][index] = value
+        return index < rows.count
+
+    def _take_attributes(self, other: Any) -> None:
+        """Register the attributes of another builder; their values come with its rows."""
+        for key, attribute in other.custom_attributes.items():
+            new = key not in self.custom_attributes
+            attribute = copy.copy(attribute)
+            attribute.pending = {}
+            self.add_custom_attribute(attribute)
+            if new and attribute.frequency == AttributeFrequency.ONCE:
+                self._tables["once"].columns[key][0] = other._tables["once"].columns[key][0]
 
     def add_custom_frequency(self, frequency: CustomFrequency | str) -> None:
         """Register a kind of entity of the user's own."""
@@ -221,6 +247,39 @@ class CustomMethods:
             if table_of(attribute.frequency) != table:
                 raise ValueError(f"custom attribute {key!r} has frequency {attribute.frequency!r}, not {table!r}")
             column = self._tables[table].columns[key]
-            several = isinstance(value, (list, tuple)) and len(value) == count and not attribute.column.row_shape
-            for k in range(count):
-                column[first + k] = value[k] if several else value
+            for k, entry in enumerate(_one_each(key, attribute.column, value, count)):
+                column[first + k] = entry
+
+
+def _one_each(key: str, column: Column, value: Any, count: int) -> list[Any]:
+    """The values of ``count`` rows: one for all, or one for each."""
+    if column.dtype is str or column.dtype is object:
+        several = isinstance(value, (list, tuple, np.ndarray))
+    else:
+        several = np.ndim(value) > len(column.row_shape)
+    if not several:
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(f"custom attribute {key!r}: expected one value, or one for each of {count} rows, found {len(value)}")
+    return list(value)
+
+
+def _same_declaration(a: CustomAttribute, b: CustomAttribute) -> bool:
+    same = all(getattr(a, name) == getattr(b, name) for name in ("dtype", "frequency", "assignment", "references"))
+    return same and np.array_equal(np.asarray(a.column.default), np.asarray(b.column.default))
+
+
+def fill_pending_values(builder: Any) -> None:
+    """Write the values of declarations whose rows came later, unless they were authored since.
+
+    Raises:
+        ValueError: A declaration has a value for a row that does not exist.
+    """
+    for key, attribute in builder.custom_attributes.items():
+        rows = builder._tables[table_of(attribute.frequency)]
+        for index, value in attribute.pending.items():
+            if not 0 <= index < rows.count:
+                raise ValueError(f"custom attribute {key!r} has a value for row {index}; there are {rows.count}")
+            column = rows.columns[key]
+            if np.array_equal(np.asarray(column[index]), np.asarray(attribute.column.default)):
+                column[index] = value

@@ -11,8 +11,8 @@ from hooke.data.table import Rows, TableData
 from hooke.geometry.kind import GeoType
 from hooke.geometry.shapes import shape_kind
 from hooke.joints.layout import coordinate_starts, velocity_starts
-from hooke.model.check import check_coloring, check_inertia, check_structure, check_worlds
-from hooke.model.custom import AttributeAssignment, table_of
+from hooke.model.check import check_coloring, check_inertia, check_joint_ordering, check_structure, check_worlds
+from hooke.model.custom import AttributeAssignment, fill_pending_values, table_of
 from hooke.model.model import Model
 from hooke.model.tables import TABLES
 
@@ -29,13 +29,17 @@ def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model
     tables = builder._tables
     if builder.current_world >= 0:
         raise RuntimeError(f"finalize: world {builder.current_world} is still open; call end_world() first")
+    fill_pending_values(builder)
     if not skip["structure"]:
-        check_structure(tables, builder.world_count)
+        leave_out = {"shape"} if skip["shapes"] else set()
+        leave_out |= {"joint", "joint_dof", "joint_coord", "articulation"} if skip["joints"] else set()
+        check_structure(tables, builder.world_count, frozenset(leave_out))
     if not skip["worlds"]:
         check_worlds(tables)
-    if not skip["inertia"]:
-        check_inertia(tables["body"])
-    derived = {"particle": _particles(builder), "body": _bodies(tables["body"]), "shape": _shapes(tables["shape"], device)}
+    if not skip["joint_ordering"]:
+        check_joint_ordering(tables["joint"])
+    inertia = tables["body"].columns["inertia"].array if skip["inertia"] else check_inertia(tables["body"])
+    derived = {"particle": _particles(builder), "body": _bodies(tables["body"], inertia), "shape": _shapes(tables["shape"], device)}
     data = {}
     for table in TABLES:
         rows = tables[table.name]
@@ -51,6 +55,8 @@ def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model
     _joints(model, builder)
     to_device = {"dtype": wp.int32, "device": device}
     model.particle_color_groups = [wp.array(group, **to_device) for group in builder.particle_color_groups]
+    if builder.body_color_groups:
+        check_coloring("body", builder.body_color_groups, builder.body_count)
     model.body_color_groups = [wp.array(group, **to_device) for group in builder.body_color_groups]
     model.requested_contact_attributes = set(builder.requested_contact_attributes)
     _custom(model, builder)
@@ -65,13 +71,13 @@ def _particles(builder: ModelBuilder) -> dict[str, np.ndarray]:
     return derived
 
 
-def _bodies(rows: Rows) -> dict[str, np.ndarray]:
-    mass, inertia = rows.columns["mass"].array, rows.columns["inertia"].array
+def _bodies(rows: Rows, inertia: np.ndarray) -> dict[str, np.ndarray]:
+    mass = rows.columns["mass"].array
     heavy = mass > 0.0
     inverse = np.zeros((rows.count, 3, 3))
     turning = heavy & (np.linalg.det(inertia) > 0.0) if rows.count else heavy
     inverse[turning] = np.linalg.inv(inertia[turning])
-    return {"inv_mass": np.where(heavy, 1.0 / np.where(heavy, mass, 1.0), 0.0), "inv_inertia": inverse}
+    return {"inv_mass": np.where(heavy, 1.0 / np.where(heavy, mass, 1.0), 0.0), "inertia": inertia, "inv_inertia": inverse}
 
 
 def _shapes(rows: Rows, device: Any) -> dict[str, np.ndarray]:

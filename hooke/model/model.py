@@ -168,10 +168,14 @@ class Model:
         """
         rows = self.gravity.numpy().copy()
         value = np.asarray(gravity, np.float64)
-        if value.ndim == 0:
-            value = value * np.eye(3)[self.up_axis]
         if not np.isfinite(value).all():
             raise ValueError(f"set_gravity: expected finite values, found {gravity}")
+        if value.ndim == 0:
+            value = value * np.eye(3)[self.up_axis]
+        if value.shape != (3,) and (world is not None or value.shape != rows.shape):
+            raise ValueError(
+                f"set_gravity: expected a number, a vector of three or an array {rows.shape}, found shape {value.shape}"
+            )
         if world is not None and not -1 <= world < len(rows):
             raise ValueError(f"set_gravity: expected a world from -1 to {len(rows) - 1}, found {world}")
         rows[slice(None) if world is None else world] = value

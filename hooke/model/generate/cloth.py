@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hooke.geometry.repair import check_triangles
 from hooke.geometry.topology import mesh_edges
 from hooke.model.enums import ParticleFlags
 from hooke.model.motion import RigidMotion
@@ -28,6 +29,8 @@ def check_mesh(what: str, vertices: Any, indices: Any, corners: int) -> tuple[np
         raise ValueError(f"{what}: the mesh is empty ({len(vertices)} vertices, {len(flat) // corners} elements)")
     if len(flat) % corners:
         raise ValueError(f"{what}: expected a multiple of {corners} indices, found {len(flat)}")
+    if flat.dtype.kind not in "iu" and not np.array_equal(flat, np.round(flat)):
+        raise ValueError(f"{what}: expected whole numbers as indices, found {flat[flat != np.round(flat)][0]}")
     elements = flat.astype(np.int64).reshape(-1, corners)
     bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
     if len(bad):
@@ -60,7 +63,7 @@ def cloth_mesh(builder: Any, what: str, vertices: np.ndarray, triangles: np.ndar
         options["custom_attributes_particles"],
     )
     first = added.start
-    given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift")}
+    given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift", "color", "opacity")}
     areas = builder.add_triangles(*(triangles + first).T, **given, custom_attributes=options["custom_attributes_triangles"])
     edges, crowded = mesh_edges(triangles[np.asarray(areas) > 0.0])
     if crowded:
@@ -78,6 +81,8 @@ def cloth_grid(builder: Any, dim_x: int, dim_y: int, cell_x: float, cell_y: floa
     """The body of ``ModelBuilder.add_cloth_grid``."""
     if dim_x < 1 or dim_y < 1:
         raise ValueError(f"add_cloth_grid: expected at least one cell each way, found {dim_x} x {dim_y}")
+    if not (cell_x > 0.0 and cell_y > 0.0):
+        raise ValueError(f"add_cloth_grid: expected positive cell sizes, found {cell_x} x {cell_y}")
     x, y = (a.reshape(-1) for a in np.meshgrid(np.arange(dim_x + 1), np.arange(dim_y + 1)))
     vertices = np.stack([x * cell_x, y * cell_y, np.zeros_like(x)], axis=1)
     pinned = np.zeros(len(x), bool)
@@ -99,9 +104,18 @@ def cloth_from_mesh(builder: Any, vertices: Any, indices: Any, density: float, o
         np.cross(vertices[triangles[:, 1]] - vertices[triangles[:, 0]], vertices[triangles[:, 2]] - vertices[triangles[:, 0]]),
         axis=1,
     )
+    if options["validate_mesh"]:
+        refuse_defects(what, vertices, triangles)
     mass = np.bincount(triangles.reshape(-1), np.repeat(area * density / 3.0, 3), minlength=len(vertices))
-    warn_unused(what, triangles, len(vertices))
+    warn_unused(what, triangles[area > 0.0], len(vertices))
     cloth_mesh(builder, what, vertices, triangles, mass, options["vel"], options)
+
+
+def refuse_defects(what: str, vertices: np.ndarray, triangles: np.ndarray) -> None:
+    """The check of ``validate_mesh=True``: every defect is an error instead of a repair."""
+    defects = check_triangles(vertices, triangles, what).defects()
+    if defects:
+        raise ValueError(f"{what}: {'; '.join(defects)}")
 
 
 def warn_unused(what: str, elements: np.ndarray, count: int) -> None:

@@ -21,7 +21,7 @@ def _soft(builder: Any, what: str, vertices: np.ndarray, tetrahedra: np.ndarray,
     first = builder.add_particles(vertices, vel, mass, None if radius is None else np.broadcast_to(radius, count)).start
     builder._add_tetrahedra(tetrahedra + first, options["k_mu"], options["k_lambda"], options["k_damp"])
     triangles = surface_triangles(tetrahedra)
-    given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift")}
+    given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift", "color", "opacity")}
     areas = builder.add_triangles(*(triangles + first).T, **given)
     if options["add_surface_mesh_edges"]:
         edges, _crowded = mesh_edges(triangles[np.asarray(areas) > 0.0])
@@ -34,7 +34,7 @@ def soft_grid(builder: Any, dims: tuple[int, int, int], cell: tuple[float, float
     """The body of ``ModelBuilder.add_soft_grid``."""
     if min(dims) < 1:
         raise ValueError(f"add_soft_grid: expected at least one cell each way, found {dims[0]} x {dims[1]} x {dims[2]}")
-    if min(cell) <= 0.0:
+    if not min(cell) > 0.0 or not np.isfinite(cell).all():
         raise ValueError(f"add_soft_grid: expected positive cell sizes, found {cell}")
     z, y, x = (a.reshape(-1) for a in np.meshgrid(*(np.arange(d + 1) for d in dims[::-1]), indexing="ij"))
     vertices = placed(options["pos"], options["rot"], 1.0, np.stack([x, y, z], axis=1) * np.asarray(cell))
@@ -54,6 +54,9 @@ def soft_from_mesh(builder: Any, vertices: Any, indices: Any, density: float, op
     corners = vertices[tetrahedra]
     volume = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6.0
     flipped = volume < 0.0
+    if options["validate_mesh"] and not (volume > 0.0).all():
+        bad = int(np.flatnonzero(volume <= 0.0)[0])
+        raise ValueError(f"{what}: {int((volume <= 0.0).sum())} tetrahedra are flat or inverted (the first is {bad})")
     if flipped.any():
         warnings.warn(
             f"{what}: {int(flipped.sum())} of {len(tetrahedra)} tetrahedra are inverted (the first is "
@@ -62,5 +65,5 @@ def soft_from_mesh(builder: Any, vertices: Any, indices: Any, density: float, op
         )
         tetrahedra = np.where(flipped[:, None], tetrahedra[:, [0, 2, 1, 3]], tetrahedra)
     mass = np.bincount(tetrahedra.reshape(-1), np.repeat(np.abs(volume) * density / 4.0, 4), minlength=len(vertices))
-    warn_unused(what, tetrahedra, len(vertices))
+    warn_unused(what, tetrahedra[volume != 0.0], len(vertices))
     _soft(builder, what, vertices, tetrahedra, mass, options)
