@@ -98,6 +98,7 @@ class Trajectory:
         up_axis: 0, 1 or 2 for X, Y or Z.
         particle_radius: Radii [m], shape (N,).
         triangles: Particle indices of all deformable surfaces, including those of tetrahedra, shape (T, 3).
+        triangle_color: Display colours of the triangles (sRGB, 0 to 1; negative is chosen), shape (T, 3), or none at all, (0, 3).
         springs: Particle indices of the springs that lie on no surface, shape (S, 2).
         points: Indices of the particles to draw as spheres (on no surface, active or held by a spring), shape (P,).
         shapes: Visible shapes as triangle meshes.
@@ -110,6 +111,7 @@ class Trajectory:
     up_axis: int = 2
     particle_radius: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
     triangles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
+    triangle_color: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.float32))
     springs: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int32))
     points: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     shapes: list[ShapeMesh] = field(default_factory=list)
@@ -145,7 +147,13 @@ class Trajectory:
         count = len(position)
         triangles = host(model, "tri_indices", (-1, 3), np.int32)
         tetrahedra = host(model, "tet_indices", (-1, 4), np.int32)
-        triangles = np.concatenate([triangles, tetrahedra_surface(tetrahedra, position, triangles)])
+        surface = tetrahedra_surface(tetrahedra, position, triangles)
+        color = host(model, "tri_color", (-1, 3))
+        if len(color) == len(triangles) and (color >= 0).any():
+            color = np.concatenate([color, np.full((len(surface), 3), -1.0, np.float32)])
+        else:
+            color = np.zeros((0, 3), np.float32)
+        triangles = np.concatenate([triangles, surface])
 
         covered = np.zeros(count, bool)
         covered[triangles] = True
@@ -166,6 +174,7 @@ class Trajectory:
             up_axis=int(getattr(model, "up_axis", 2)),
             particle_radius=radii(model, count),
             triangles=triangles,
+            triangle_color=color,
             springs=springs,
             points=np.flatnonzero(drawn).astype(np.int32),
             shapes=shapes,
@@ -263,6 +272,7 @@ class Trajectory:
             "body_q": self.body_q,
             "particle_radius": self.particle_radius,
             "triangles": self.triangles,
+            "triangle_color": self.triangle_color,
             "springs": self.springs,
             "points": self.points,
             "shape_body": np.array([s.body for s in shapes], np.int32),
@@ -320,6 +330,8 @@ class Trajectory:
         for name, width in (("triangles", 3), ("springs", 2), ("points", None)):
             expect(data, name, (None,) if width is None else (None, width), "i4")
             within(name, data[name], particles)
+        colored = len(data["triangle_color"])
+        expect(data, "triangle_color", (len(data["triangles"]) if colored else 0, 3), "f4")
         for name, row in (("body", ()), ("transform", (7,)), ("color", (3,)), ("round", (2,)), ("mesh", ())):
             expect(data, f"shape_{name}", (shapes, *row))
         for name in ("point", "normal", "color"):
@@ -349,6 +361,7 @@ class Trajectory:
             up_axis=int(header["up_axis"]),
             particle_radius=data["particle_radius"],
             triangles=data["triangles"],
+            triangle_color=data["triangle_color"],
             springs=data["springs"],
             points=data["points"],
             shapes=solids,

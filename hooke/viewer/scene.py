@@ -111,7 +111,7 @@ class Scene:
             moving.append(soft_piece(t, piece_of))
         self.surfaces = [Surface(pieces, self.device) for pieces in (still, moving) if pieces]
         self.geometry: Any = Geometry()
-        self._describe(part_colors(t, softs, ground))
+        self._describe(part_colors(t, piece_of, ground))
         self._add_beads(softs)
         self._add_planes(softs + len(t.shapes) + 1)
 
@@ -251,9 +251,21 @@ def spring_radius(t: Trajectory, least: float) -> np.ndarray:
     return np.maximum(np.minimum(0.4 * t.particle_radius[t.springs].min(axis=1), 0.08 * length), least)
 
 
-def part_colors(t: Trajectory, softs: int, ground: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def soft_colors(t: Trajectory, piece_of: np.ndarray) -> list[np.ndarray]:
+    """Linear colours of the soft pieces: that of their first triangle that has one, else one of the palette."""
+    softs = int(piece_of.max()) + 1 if len(piece_of) else 0
+    chosen = [linear(SOFT[i % len(SOFT)]) for i in range(softs)]
+    own = np.flatnonzero((t.triangle_color >= 0).all(axis=1))
+    pieces, first = np.unique(piece_of[own], return_index=True)
+    for piece, k in zip(pieces, first):
+        chosen[piece] = linear(t.triangle_color[own[k]])
+    return chosen
+
+
+def part_colors(t: Trajectory, piece_of: np.ndarray, ground: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Linear front colours, back colours and gloss of all parts: soft pieces, shapes, springs, planes, particles."""
-    front = [linear(SOFT[i % len(SOFT)]) for i in range(softs)]
+    front = soft_colors(t, piece_of)
+    softs = len(front)
     gloss = [0.25] * softs
     for s, shape in enumerate(t.shapes):
         front.append(linear(HARD[s % len(HARD)] if shape.color is None else shape.color))

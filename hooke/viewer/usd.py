@@ -61,7 +61,7 @@ class Writer:
         self.codes = np.round(trajectory.times * trajectory.fps, 6).tolist()
         self.piece = connected_pieces(trajectory.triangles, len(trajectory.particle_radius))
         self.pieces = int(self.piece.max()) + 1 if len(self.piece) else 0
-        linear = part_colors(trajectory, self.pieces)[0]
+        linear = part_colors(trajectory, self.piece)[0]
         self.color = np.asarray(linear, np.float32)  # displayColor is linear
         self.names: set[str] = set()
 

@@ -230,3 +230,24 @@ def test_a_real_model(tmp_path):
     assert t.particle_q.shape == (1, 12, 3) and len(t.triangles) == 12 and len(t.springs) == len(t.points) == 0
     assert t.body_label == ["ball"] and t.body_q[0, 0].tolist() == [0, 0, 1, 0, 0, 0, 1]
     assert [s.round for s in t.shapes] == [(0.5, 0.0)] and t.planes[0].point.tolist() == [0, 0, -1]
+
+
+def test_colours_of_triangles_are_recorded_and_drawn(tmp_path):
+    """A cloth that was given a colour is drawn in it; the colour comes back from the file."""
+    import hooke
+    from hooke.viewer.scene import linear, soft_colors
+    from hooke.viewer.surface import connected_pieces
+
+    builder = hooke.ModelBuilder()
+    for color in (None, (0.1, 0.2, 0.9)):
+        builder.add_cloth_grid(
+            pos=(0, 0, 0), rot=(0, 0, 0, 1), vel=(0, 0, 0), dim_x=2, dim_y=2, cell_x=1.0, cell_y=1.0, mass=1.0, color=color
+        )
+    model = builder.finalize(device="cpu")
+    trajectory = Trajectory.from_model(model)
+    trajectory.append(model.state(), 0.0)
+    trajectory.save(tmp_path / "run.npz")
+    again = Trajectory.load(tmp_path / "run.npz")
+    assert np.array_equal(again.triangle_color, trajectory.triangle_color) and len(again.triangle_color) == 16
+    colors = soft_colors(again, connected_pieces(again.triangles, 18))
+    assert np.allclose(colors[1], linear((0.1, 0.2, 0.9)), atol=1e-6) and not np.allclose(colors[0], colors[1])
