@@ -15,20 +15,20 @@ from typing import Any
 
 import warp as wp
 
-from hooke.contact.coulomb import anchored_friction, smoothed_friction
+from hooke.contact.coulomb import anchored_edge, anchored_friction, slope_correction, smoothed_edge, smoothed_friction
 from hooke.contact.normal import normal_force
-from hooke.math import Block, add, div, dot, isotropic, mul, norm, outer, sub
+from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, norm, outer, sub
 
-__all__ = ["FRICTION_LAWS", "make_particle_contact"]
+__all__ = ["FRICTION_LAWS", "make_particle_contact", "make_slip_correction"]
 
-FRICTION_LAWS = {"anchored": anchored_friction, "smoothed": smoothed_friction}
-"""Law by name. The last argument of a law is the row's ``grip``: a stiffness when anchored, a slip distance when smoothed."""
+FRICTION_LAWS = {"anchored": (anchored_friction, anchored_edge), "smoothed": (smoothed_friction, smoothed_edge)}
+"""Secant and edge of a law by name. Their last argument is the row's ``grip``: a stiffness when anchored, a slip when smoothed."""
 
 
 @functools.cache
 def make_particle_contact(friction: str) -> Any:
     """The function of a contact with the friction law of that name."""
-    law = FRICTION_LAWS[friction]
+    law, _edge = FRICTION_LAWS[friction]
 
     @wp.func
     def particle_contact(
@@ -45,3 +45,20 @@ def make_particle_contact(friction: str) -> Any:
         return gradient, isotropic(tangential) + (curvature - tangential) * outer(normal), load, tangential
 
     return particle_contact
+
+
+@functools.cache
+def make_slip_correction(friction: str) -> Any:
+    """The function that sharpens the block of a sliding contact with the friction law of that name."""
+    _law, edge = FRICTION_LAWS[friction]
+
+    @wp.func
+    def slip_correction(reach: Any, normal: Any, load: Any, secant: Any, mu: Any, grip: Any, gradient: Any, hessian: Any):
+        """The block to add to ``hessian``; it and ``gradient`` are the sums at the particle with all secants in them."""
+        slip = reach - dot(normal, reach) * normal
+        length = norm(slip)
+        t = slip / larger(length, constant(1.0e-30, length))
+        stiffness = dot(t, apply(hessian, t)) - secant
+        return slope_correction(length, edge(load, mu, grip), secant, dot(t, gradient), stiffness) * outer(t)
+
+    return slip_correction

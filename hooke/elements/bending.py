@@ -51,13 +51,22 @@ Edges = BENDING_TABLE.struct
 
 
 def measure_hinges(x0: np.ndarray, x1: np.ndarray, x2: np.ndarray, x3: np.ndarray) -> np.ndarray:
-    """Dihedral angles (1) of hinges, shape (n,) [rad], from the positions (n, 3) [m] of their four vertices."""
+    """Dihedral angles (1) of hinges, shape (n,) [rad], from the positions (n, 3) [m] of their four vertices.
+
+    In float32 and in the order of :func:`hinge_angle`, so that a hinge at its rest angle has no moment left by rounding.
+    """
+    x0, x1, x2, x3 = (np.asarray(x, np.float32) for x in (x0, x1, x2, x3))
+    x0, x1, x3, x2 = x0 - x2, x1 - x2, x3 - x2, np.zeros_like(x2)
+
+    def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2]
+
     e = x3 - x2
     n1 = np.cross(x2 - x0, x3 - x0)
     n2 = np.cross(x3 - x1, x2 - x1)
-    length = np.maximum(np.linalg.norm(e, axis=1), 1.0e-30)
-    sine = np.einsum("ij,ij->i", np.cross(n1, n2), e) / length
-    return np.arctan2(sine, np.einsum("ij,ij->i", n1, n2))
+    length = np.maximum(np.sqrt(dot(e, e)), np.float32(1.0e-18))
+    sine, cosine = dot(np.cross(n1, n2), e) / length, dot(n1, n2)
+    return np.arctan2(sine.astype(np.float64), cosine.astype(np.float64))  # rounded once, when the model is made
 
 
 @wp.func
@@ -121,14 +130,18 @@ def bending_energy(e: Edges, k: int, x: wp.array(dtype=wp.vec3)):
 
 
 @wp.func
-def bending_gradient_hessian(e: Edges, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+def bending_gradient_hessian(e: Edges, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
     v = e.indices[k, 2]
     w = e.indices[k, 3]
-    theta, _valid = hinge_angle(x[i], x[j], x[v], x[w])
-    theta_start, valid = hinge_angle(x_start[i], x_start[j], x_start[v], x_start[w])
-    gradient = hinge_gradient(x[i], x[j], x[v], x[w], slot)
+    o = x_start[v]
+    si = x_start[i] - o
+    sj = x_start[j] - o
+    sw = x_start[w] - o
+    theta, _valid = hinge_angle(si + d[i], sj + d[j], d[v], sw + d[w])
+    theta_start, valid = hinge_angle(si, sj, wp.vec3(0.0), sw)
+    gradient = hinge_gradient(si + d[i], sj + d[j], d[v], sw + d[w], slot)
     rate = select(valid, e.bending_properties[k, 1] / dt, 0.0)  # a folded-up start shape has no angle to measure a rate from
     rest = e.rest_angle[k]
     theta_start = select(valid, theta_start, rest)

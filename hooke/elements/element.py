@@ -21,8 +21,10 @@ class Element:
         table: Its data; the column ``indices`` holds its particles (-1 = none).
         size: Particles of one element.
         energy: ``energy(e, k, x) -> float``: elastic energy [J] of element ``k`` at the positions ``x``, zero at rest.
-        gradient_hessian: ``gradient_hessian(e, k, slot, x, x_start, dt) -> (vec3, Block)``: derivatives of the elastic energy and
-            of the dissipation over the step with respect to the particle in ``slot``; the block is positive semidefinite.
+        gradient_hessian: ``gradient_hessian(e, k, slot, d, x_start, dt) -> (vec3, Block)``: derivatives of the elastic energy and
+            of the dissipation over the step with respect to the particle in ``slot``, at the positions ``x_start + d``; the block
+            is positive semidefinite. Differences are taken of ``x_start`` and of ``d`` apart: digits that a sum in world coordinates
+            rounds away.
         acts: ``acts(columns) -> bool array``: which elements have a stiffness or a damping (columns by name, NumPy).
     """
 

@@ -55,10 +55,11 @@ def spring_energy(e: Springs, k: int, x: wp.array(dtype=wp.vec3)):
 
 
 @wp.func
-def spring_gradient_hessian(e: Springs, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+def spring_gradient_hessian(e: Springs, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[2 * k + slot]
     j = e.indices[2 * k + 1 - slot]
-    return stretch_derivatives(x[i] - x[j], x_start[i] - x_start[j], e.rest_length[k], e.stiffness[k], e.damping[k] / dt)
+    start = x_start[i] - x_start[j]
+    return stretch_derivatives(start + (d[i] - d[j]), start, e.rest_length[k], e.stiffness[k], e.damping[k] / dt)
 
 
 SPRING = Element(

@@ -3,15 +3,20 @@
 Rest data: ``poses`` = D^-1 of D = [x_1 - x_0, x_2 - x_0, x_3 - x_0]; the rest volume is V = det D / 6. F = [f0 f1 f2] = D_s D^-1,
 J = det F, cof F = [f1 x f2, f2 x f0, f0 x f1]. With the Lame pair mu, lambda [Pa] and L = lambda + mu,
 
-    psi = mu/2 (|F|^2 - 3) - mu (J - 1) + L/2 (J - 1)^2,     E = V psi                             (1)
+    psi = mu/2 (|F|^2 - 3) - mu (J - 1) + L/2 (J - 1)^2 + mu/4 max(0, K - |F|^2)^2,     E = V psi    (1)
 
-For a vertex with m = dF/dx (a row of D^-1, or minus their sum) and s = L (J - 1) - mu:
+The last term, with K = 3/2, acts only where the element is crushed in every direction (to 0.7 of its size and less). Without it a
+point is a minimum of the energy: for s I with s (1 + s + s^2) < mu/L the material pulls itself together, and an element that a
+fast grip or a bad start crushed that far never comes back. For a vertex with m = dF/dx (a row of D^-1, or minus their sum),
+s = L (J - 1) - mu and k = mu max(0, K - |F|^2):
 
-    dE/dx = V (mu F m + s (cof F) m),     d2E/dx2 = V (mu |m|^2 I + L (cof F m)(cof F m)^T)          (2)
+    dE/dx = V P m,   P = (mu - k) F + s cof F                                                      (2)
+    d2E/dx2 = V (max(0, mu - k) |m|^2 I + L (cof F m)(cof F m)^T + [k > 0] 2 mu (F m)(F m)^T)        (3)
 
-The block is exact: the term with the second derivative of J contracts with m x m = 0. Damping as for the membrane:
+Up to the clamp the block is exact: the term with the second derivative of J contracts with m x m = 0. The stress P is the same
+number for all four vertices, so that their forces cancel. Damping as for the membrane:
 
-    dD/dx = 2 V c F R m,     d2D/dx2 = 2 V c/dt (|m|^2 F F^T + (F m)(F m)^T),     R = (C - C_s)/dt    (3)
+    dD/dx = 2 V c F R m,     d2D/dx2 = 2 V c/dt (|m|^2 F F^T + (F m)(F m)^T),     R = (C - C_s)/dt    (4)
 """
 
 from typing import Any
@@ -21,7 +26,7 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
-from hooke.math import add, constant, cross, div, dot, isotropic, mul, outer, sub
+from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, outer, positive, select, smaller, sub, zero
 
 TETRAHEDRON_TABLE = Table(
     "tet",
@@ -54,40 +59,56 @@ def measure_tetrahedra(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @wp.func
+def crushing(square: Any, mu: Any):
+    """The number k of (2) from |F|^2."""
+    return mu * positive(constant(1.5, mu) - square)
+
+
+@wp.func
 def volume_energy(f0: Any, f1: Any, f2: Any, mu: Any, lam: Any):
     """Energy density (1); ``lam`` is L = lambda + mu."""
     half = constant(0.5, mu)
     j1 = dot(f0, cross(f1, f2)) - constant(1.0, mu)
-    square = dot(f0, f0) + dot(f1, f1) + dot(f2, f2) - constant(3.0, mu)
-    return half * mu * square - mu * j1 + half * lam * j1 * j1
+    square = dot(f0, f0) + dot(f1, f1) + dot(f2, f2)
+    crushed = half * crushing(square, mu) * (half * positive(constant(1.5, mu) - square))
+    return half * mu * (square - constant(3.0, mu)) - mu * j1 + half * lam * j1 * j1 + crushed
 
 
 @wp.func
 def volume_derivatives(f0: Any, f1: Any, f2: Any, m: Any, mu: Any, lam: Any):
-    """Derivatives (2) per volume."""
+    """Derivatives (2), (3) per volume."""
     c0 = cross(f1, f2)
-    cm = m.x * c0 + m.y * cross(f2, f0) + m.z * cross(f0, f1)
-    fm = m.x * f0 + m.y * f1 + m.z * f2
+    c1 = cross(f2, f0)
+    c2 = cross(f0, f1)
     s = lam * (dot(f0, c0) - constant(1.0, mu)) - mu
-    return mu * fm + s * cm, isotropic(mu * dot(m, m)) + lam * outer(cm)
+    k = crushing(dot(f0, f0) + dot(f1, f1) + dot(f2, f2), mu)
+    shear = mu - k
+    gradient = m.x * (shear * f0 + s * c0) + m.y * (shear * f1 + s * c1) + m.z * (shear * f2 + s * c2)
+    cm = m.x * c0 + m.y * c1 + m.z * c2
+    fm = m.x * f0 + m.y * f1 + m.z * f2
+    stiff = select(k, constant(2.0, mu) * mu, zero(mu))
+    return gradient, isotropic(larger(shear, smaller(mu, zero(mu))) * dot(m, m)) + lam * outer(cm) + stiff * outer(fm)
 
 
 @wp.func
-def volume_damping(f0: Any, f1: Any, f2: Any, g0: Any, g1: Any, g2: Any, m: Any, rate: Any):
-    """Derivatives (3) per volume; g0, g1, g2 are the columns of F at the start of the step, ``rate`` = c/dt."""
-    d0 = f0 - g0
-    d1 = f1 - g1
-    d2 = f2 - g2
+def volume_damping(f0: Any, f1: Any, f2: Any, d0: Any, d1: Any, d2: Any, m: Any, rate: Any):
+    """Derivatives (4) per volume; d0, d1, d2 are the changes of the columns of F over the step, ``rate`` = c/dt."""
+    g0 = f0 - d0
+    g1 = f1 - d1
+    g2 = f2 - d2
     r01 = dot(d0, f1) + dot(g0, d1)
     r02 = dot(d0, f2) + dot(g0, d2)
     r12 = dot(d1, f2) + dot(g1, d2)
-    q0 = dot(d0, f0 + g0) * m.x + r01 * m.y + r02 * m.z
-    q1 = r01 * m.x + dot(d1, f1 + g1) * m.y + r12 * m.z
-    q2 = r02 * m.x + r12 * m.y + dot(d2, f2 + g2) * m.z
-    double_rate = constant(2.0, rate) * rate
+    r00 = dot(d0, f0 + g0)
+    r11 = dot(d1, f1 + g1)
+    r22 = dot(d2, f2 + g2)
+    twice = constant(2.0, rate) * rate
+    gradient = (
+        m.x * (r00 * f0 + r01 * f1 + r02 * f2) + m.y * (r01 * f0 + r11 * f1 + r12 * f2) + m.z * (r02 * f0 + r12 * f1 + r22 * f2)
+    )
     fm = m.x * f0 + m.y * f1 + m.z * f2
     hessian = dot(m, m) * (outer(f0) + outer(f1) + outer(f2)) + outer(fm)
-    return double_rate * (q0 * f0 + q1 * f1 + q2 * f2), double_rate * hessian
+    return twice * gradient, twice * hessian
 
 
 @wp.func
@@ -112,7 +133,7 @@ def tetrahedron_energy(e: Tetrahedra, k: int, x: wp.array(dtype=wp.vec3)):
 
 @wp.func
 def tetrahedron_gradient_hessian(
-    e: Tetrahedra, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+    e: Tetrahedra, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
 ):
     pose = e.poses[k]
     volume = 1.0 / (6.0 * wp.determinant(pose))
@@ -120,15 +141,16 @@ def tetrahedron_gradient_hessian(
     if slot > 0:
         m = pose[slot - 1]
     mu = e.materials[k, 0]
-    f = edge_matrix(e, k, x) * pose
+    change = edge_matrix(e, k, d)
+    f = (edge_matrix(e, k, x_start) + change) * pose
     f0 = matrix_column(f, 0)
     f1 = matrix_column(f, 1)
     f2 = matrix_column(f, 2)
     gradient, hessian = volume_derivatives(f0, f1, f2, m, mu, e.materials[k, 1] + mu)
     damping = e.materials[k, 2]
     if damping > 0.0:
-        g = edge_matrix(e, k, x_start) * pose
-        dg, dh = volume_damping(f0, f1, f2, matrix_column(g, 0), matrix_column(g, 1), matrix_column(g, 2), m, damping / dt)
+        c = change * pose
+        dg, dh = volume_damping(f0, f1, f2, matrix_column(c, 0), matrix_column(c, 1), matrix_column(c, 2), m, damping / dt)
         gradient = gradient + dg
         hessian = hessian + dh
     return volume * gradient, volume * hessian

@@ -8,11 +8,12 @@ F = [f0 f1] = [x_1 - x_0, x_2 - x_0] D^-1, J = |f0 x f1|. With the Lame pair of 
 which is the stable energy mu/2 (|F|^2 - 2) + L/2 (J - 1 - mu/L)^2 less its value at rest, written without the division.
 For a vertex with weights m = (a, b) = dF/dx, n = f0 x f1 / J, w = a f1 - b f0, g = w x n = dJ/dx and s = L (J - 1) - mu:
 
-    dE/dx = A (mu F m + s g)                                                                       (2)
+    dE/dx = A (mu F m + s g) = A (a P0 + b P1),   P0 = mu f0 + s f1 x n,  P1 = mu f1 - s f0 x n     (2)
     d2E/dx2 = A (mu |m|^2 I + L g g^T + max(0, s)/J (|w|^2 I - w w^T - g g^T))                      (3)
 
-The last bracket of (3) is a projector, so the clamp leaves the tightest positive semidefinite block. Damping acts on the rate of
-C = F^T F over the step, D = A c/(2 dt) |C - C_s|^2, with R = (C - C_s)/dt:
+The stress P of (2) is the same number for all three vertices, so their forces cancel up to the rounding of a small product, not of
+the large terms in it. The last bracket of (3) is a projector, so the clamp leaves the tightest positive semidefinite block. Damping
+acts on the rate of C = F^T F over the step, D = A c/(2 dt) |C - C_s|^2, with R = (C - C_s)/dt:
 
     dD/dx = 2 A c F R m,     d2D/dx2 = 2 A c/dt (|m|^2 F F^T + (F m)(F m)^T)                         (4)
 """
@@ -93,20 +94,22 @@ def membrane_derivatives(f0: Any, f1: Any, a: Any, b: Any, mu: Any, lam: Any):
     g = cross(w, n)
     s = lam * (j - constant(1.0, mu)) - mu
     bend = positive(s) / j
-    gradient = mu * (a * f0 + b * f1) + s * g
+    gradient = a * (mu * f0 + s * cross(f1, n)) + b * (mu * f1 - s * cross(f0, n))
     hessian = isotropic(mu * (a * a + b * b) + bend * dot(w, w)) - bend * outer(w) + (lam - bend) * outer(g)
     return gradient, hessian
 
 
 @wp.func
-def membrane_damping(f0: Any, f1: Any, g0: Any, g1: Any, a: Any, b: Any, rate: Any):
-    """Derivatives (4) per area; g0, g1 are the columns of F at the start of the step, ``rate`` = c/dt."""
+def membrane_damping(f0: Any, f1: Any, d0: Any, d1: Any, a: Any, b: Any, rate: Any):
+    """Derivatives (4) per area; d0, d1 are the changes of the columns of F over the step, ``rate`` = c/dt."""
     two = constant(2.0, a)
-    r00 = dot(f0 - g0, f0 + g0)
-    r11 = dot(f1 - g1, f1 + g1)
-    r01 = dot(f0 - g0, f1) + dot(g0, f1 - g1)
+    g0 = f0 - d0
+    g1 = f1 - d1
+    r00 = dot(d0, f0 + g0)
+    r11 = dot(d1, f1 + g1)
+    r01 = dot(d0, f1) + dot(g0, d1)
     fm = a * f0 + b * f1
-    gradient = (two * rate) * ((r00 * a + r01 * b) * f0 + (r01 * a + r11 * b) * f1)
+    gradient = (two * rate) * (a * (r00 * f0 + r01 * f1) + b * (r01 * f0 + r11 * f1))
     hessian = (two * rate) * ((a * a + b * b) * (outer(f0) + outer(f1)) + outer(fm))
     return gradient, hessian
 
@@ -127,7 +130,7 @@ def triangle_energy(e: Triangles, k: int, x: wp.array(dtype=wp.vec3)):
 
 @wp.func
 def triangle_gradient_hessian(
-    e: Triangles, k: int, slot: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+    e: Triangles, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
 ):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
@@ -140,16 +143,16 @@ def triangle_gradient_hessian(
     if slot > 0:
         a = pose[slot - 1, 0]
         b = pose[slot - 1, 1]
-    q = x[j] - x[i]
-    r = x[m] - x[i]
+    dq = d[j] - d[i]
+    dr = d[m] - d[i]
+    q = (x_start[j] - x_start[i]) + dq
+    r = (x_start[m] - x_start[i]) + dr
     f0 = column(pose, 0, q, r)
     f1 = column(pose, 1, q, r)
     gradient, hessian = membrane_derivatives(f0, f1, a, b, mu, e.materials[k, 1] + mu)
     damping = e.materials[k, 2]
     if damping > 0.0:
-        q = x_start[j] - x_start[i]
-        r = x_start[m] - x_start[i]
-        dg, dh = membrane_damping(f0, f1, column(pose, 0, q, r), column(pose, 1, q, r), a, b, damping / dt)
+        dg, dh = membrane_damping(f0, f1, column(pose, 0, dq, dr), column(pose, 1, dq, dr), a, b, damping / dt)
         gradient = gradient + dg
         hessian = hessian + dh
     return area * gradient, area * hessian

@@ -18,8 +18,8 @@ from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
-__all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_contacts", "list_rows",
-           "make_contact_kernels", "meet_bodies"]  # fmt: skip
+__all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_particles", "list_rows",
+           "make_contact_kernels", "make_row_contact", "meet_bodies"]  # fmt: skip
 
 
 @wp.struct
@@ -119,12 +119,12 @@ def bind_rows(
         local = wp.transform_point(wp.transform_inverse(pose_start), anchor)
         carried = dt * wp.transform_vector(pose, rows.body_vel[r])
         old = find_anchor(memory, i, s)
-        if old >= 0:
+        if old >= 0 and vertices.seen[i] != 0:
             local = memory.anchor[old]
         bound.shape[k] = s
-        bound.point[k] = point
+        bound.offset[k] = start - point
         bound.motion[k] = point - point_start + carried
-        bound.anchor[k] = wp.transform_point(pose, local) + carried
+        bound.reach[k] = start - wp.transform_point(pose, local) - carried
         bound.normal[k] = n
         bound.radius[k] = particles.radius[i] + shapes.margin[s]
         stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
@@ -153,26 +153,35 @@ def forget_bodies(world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.b
 
 
 @wp.kernel(enable_backward=False)
-def forget_contacts(particles: Particles, selected: wp.array(dtype=wp.bool), memory: ContactMemory):
-    """Drop the anchors of the particles of the selected worlds; the last entry of the mask is for those of none."""
+def forget_particles(particles: Particles, selected: wp.array(dtype=wp.bool), vertices: VertexMotion, memory: ContactMemory):
+    """Drop the anchors and the past of the particles of the selected worlds; the last entry of the mask is for those of none."""
     i = wp.tid()
     if is_selected(selected, particles.world[i]):
+        vertices.seen[i] = 0
         for k in range(memory.first[i], memory.first[i + 1]):
             memory.shape[k] = -1
 
 
 @functools.cache
-def make_contact_kernels(friction: str) -> tuple[Any, Any]:
-    """The kernels (remember, forces) for a friction law."""
+def make_row_contact(friction: str) -> Any:
+    """The function that evaluates a bound row at the present displacement of its particle (see ``particle_contact``)."""
     particle_contact = make_particle_contact(friction)
 
     @wp.func
     def evaluate(rows: ContactRows, vertices: VertexMotion, i: int, r: int, dt: float):
-        x = vertices.x[i]
+        d = vertices.displacement[i]
         return particle_contact(
-            x - rows.point[r], vertices.displacement[i] - rows.motion[r], x - rows.anchor[r], rows.normal[r], rows.radius[r],
-            rows.stiffness[r], rows.damping[r] / dt, rows.mu[r], rows.grip[r],
+            rows.offset[r] + d, d - rows.motion[r], rows.reach[r] + d, rows.normal[r], rows.radius[r], rows.stiffness[r],
+            rows.damping[r] / dt, rows.mu[r], rows.grip[r],
         )  # fmt: skip
+
+    return evaluate
+
+
+@functools.cache
+def make_contact_kernels(friction: str) -> tuple[Any, Any]:
+    """The kernels (remember, forces) for a friction law."""
+    evaluate = make_row_contact(friction)
 
     @wp.kernel(module="unique", enable_backward=False)
     def remember_contacts(
@@ -187,8 +196,8 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
         for r in range(rows.first[i], rows.first[i + 1]):
             _g, _h, load, tangential = evaluate(rows, vertices, i, r, dt)
             n = rows.normal[r]
-            surface = vertices.x[i] - wp.dot(n, vertices.x[i] - rows.point[r]) * n
-            slip = surface - rows.anchor[r]
+            surface = vertices.x[i] - wp.dot(n, rows.offset[r] + vertices.displacement[i]) * n
+            slip = rows.reach[r] + vertices.displacement[i]
             slip = slip - wp.dot(n, slip) * n
             held = tangential / rows.grip[r]
             inverse = wp.transform_inverse(body_pose(shapes.body[rows.shape[r]], body_q))
@@ -204,7 +213,7 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
         for r in range(rows.first[i], rows.first[i + 1]):
             gradient, _h, _load, _tangential = evaluate(rows, vertices, i, r, dt)
             n = rows.normal[r]
-            surface = vertices.x[i] - wp.dot(n, vertices.x[i] - rows.point[r]) * n
+            surface = vertices.x[i] - wp.dot(n, rows.offset[r] + vertices.displacement[i]) * n
             torque = wp.cross(surface, -gradient)
             force[offset + rows.source[r]] = wp.spatial_vector(-gradient, torque)
 

@@ -11,8 +11,9 @@ __all__ = ["finish_vertices"]
 
 @wp.kernel(enable_backward=False)
 def finish_vertices(
-    particles: Particles, vertices: VertexMotion, dt: float, q: wp.array(dtype=wp.vec3), qd: wp.array(dtype=wp.vec3)
+    particles: Particles, dt: float, vertices: VertexMotion, q: wp.array(dtype=wp.vec3), qd: wp.array(dtype=wp.vec3)
 ):
     i = wp.tid()
+    vertices.seen[i] = 1
     q[i] = vertices.x[i]
     qd[i] = wp.where(is_fixed(particles, i), wp.vec3(0.0), vertices.displacement[i] / dt)

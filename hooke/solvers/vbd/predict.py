@@ -1,4 +1,12 @@
-"""Where inertia takes the particles: the minimiser of the kinetic part of the step, and the first guess."""
+"""Where inertia takes the particles: the minimiser of the kinetic part of the step, and the first guess.
+
+The guess is that of the paper of vertex block descent. With the push p = g + f/m, its direction e and the acceleration a that the
+particle had in the step before,
+
+    d = h v + h^2 clamp(a . e, 0, |p|) e                                                           (1)
+
+A particle in free fall starts where inertia takes it, a resting one where it rests: few sweeps then suffice for both.
+"""
 
 import warp as wp
 
@@ -9,12 +17,24 @@ from hooke.solvers.vbd.workspace import VertexMotion
 __all__ = ["is_fixed", "predict_vertices"]
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
+MOVED = wp.constant(1.0e-3)  # a move between steps by less than this share of the radius leaves a contact what it is
 
 
 @wp.func
 def is_fixed(particles: Particles, i: int):
     """A particle that forces do not move. Flags and masses are read in every step, so users pin and unpin as they like."""
     return (particles.flags[i] & ACTIVE) == 0 or particles.mass[i] == 0.0 or particles.inv_mass[i] == 0.0
+
+
+@wp.func
+def first_guess(velocity: wp.vec3, old_velocity: wp.vec3, push: wp.vec3, dt: float):
+    """The way to start from: (1), with the share of the push that the particle gave way to in the step before."""
+    strength = wp.length(push)
+    if strength == 0.0:
+        return dt * velocity
+    along = push / strength
+    share = wp.clamp(wp.dot(velocity - old_velocity, along) / dt, 0.0, strength)
+    return dt * velocity + dt * dt * share * along
 
 
 @wp.kernel(enable_backward=False)
@@ -25,15 +45,23 @@ def predict_vertices(
     qd: wp.array(dtype=wp.vec3),
     f: wp.array(dtype=wp.vec3),
     dt: float,
+    adaptive: int,
     vertices: VertexMotion,
 ):
     i = wp.tid()
-    way = wp.vec3(0.0)
+    if wp.length(q[i] - vertices.x[i]) > MOVED * particles.radius[i]:
+        vertices.seen[i] = 0  # the caller has put it elsewhere
+    target = wp.vec3(0.0)
+    guess = wp.vec3(0.0)
     if not is_fixed(particles, i):
         w = particles.world[i]
-        g = gravity[wp.where(w < 0, gravity.shape[0] - 1, w)]
-        way = dt * (qd[i] + dt * (g + particles.inv_mass[i] * f[i]))
+        push = gravity[wp.where(w < 0, gravity.shape[0] - 1, w)] + particles.inv_mass[i] * f[i]
+        target = dt * (qd[i] + dt * push)
+        guess = target
+        if adaptive != 0 and vertices.seen[i] != 0:
+            guess = first_guess(qd[i], vertices.velocity[i], push, dt)
+    vertices.velocity[i] = qd[i]
     vertices.start[i] = q[i]
-    vertices.target[i] = way
-    vertices.displacement[i] = way
-    vertices.x[i] = q[i] + way
+    vertices.target[i] = target
+    vertices.displacement[i] = guess
+    vertices.x[i] = q[i] + guess

@@ -20,7 +20,7 @@ from hooke.solvers.vbd.contacts import (
     bind_rows,
     count_rows,
     forget_bodies,
-    forget_contacts,
+    forget_particles,
     list_rows,
     make_contact_kernels,
     meet_bodies,
@@ -145,7 +145,7 @@ class SolverVBD(SolverBase):
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
-        inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt]
+        inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
         self._launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
 
     def _bind_contacts(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
@@ -179,8 +179,8 @@ class SolverVBD(SolverBase):
         if self.particle_contact_friction == "anchored":
             body_q, _ = self._poses(state_in, state_out)
             self._launch(self._remember, w.particles, [w.rows, self._shapes, w.vertices, body_q, dt], [w.memory])
-        outputs = [state_out.particle_q, state_out.particle_qd]
-        self._launch(finish_vertices, w.particles, [self._particles, w.vertices, dt], outputs)
+        outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
+        self._launch(finish_vertices, w.particles, [self._particles, dt], outputs)
 
     def _poses(self, state_in: Any, state_out: Any) -> tuple[wp.array, wp.array]:
         """Poses of the bodies for the contacts of this step, and at its start."""
@@ -246,7 +246,7 @@ class SolverVBD(SolverBase):
             arrays = self._tables[table].arrays
             self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
         w = self.workspace
-        self._launch(forget_contacts, w.particles, [self._particles, selected], [w.memory])
+        self._launch(forget_particles, w.particles, [self._particles, selected], [w.vertices, w.memory])
         if self._tables["body"].count:
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
@@ -417,11 +417,15 @@ class SolverVBD(SolverBase):
             raise ValueError(f"SolverVBD.step: expected dt > 0 s, found {dt}")
         count = self._tables["particle"].count
         for name, state in (("state_in", state_in), ("state_out", state_out)):
-            if count and (state.particle_q is None or len(state.particle_q) != count):
-                found = 0 if state.particle_q is None else len(state.particle_q)
-                raise ValueError(f"SolverVBD.step: {name} has {found} particles, the model {count}")
-            if count and state.particle_q.device != self.device:
-                raise ValueError(f"SolverVBD.step: {name} is on device {state.particle_q.device}, the solver on {self.device}")
+            for field in ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd"):
+                array = getattr(state, field)
+                if array is None and (field == "particle_f" or not count):
+                    continue
+                if array is None or len(array) != count:
+                    found = 0 if array is None else len(array)
+                    raise ValueError(f"SolverVBD.step: {name} has {found} particles in {field}, the model {count}")
+                if array.device != self.device:
+                    raise ValueError(f"SolverVBD.step: {name}.{field} is on device {array.device}, the solver on {self.device}")
         if not self._warned_unswapped and count and not self.device.is_capturing:
             self._notice_unswapped(state_in, state_out)
 
@@ -429,7 +433,9 @@ class SolverVBD(SolverBase):
         """A loop that forgets to swap its states stands still; say so once. Reads the device only when the pair repeats."""
         pair = (id(state_in), id(state_out))
         if pair == self._last_pair and state_in is not state_out and self._steps < 8:
-            if np.array_equal(state_in.particle_q.numpy(), self.workspace.vertices.start.numpy()):
+            start = self.workspace.vertices.start.numpy()
+            moved = not np.array_equal(self.workspace.vertices.x.numpy(), start)
+            if moved and np.array_equal(state_in.particle_q.numpy(), start):
                 self._warned_unswapped = True
                 warnings.warn(
                     "SolverVBD.step was called twice with the same states and an unchanged state_in, so the simulation stands still; "

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.contact.particle import make_particle_contact
+from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
 from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.math import Block, add, apply, isotropic, norm, solve
 from hooke.model.tables import Particles
+from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
@@ -35,7 +36,7 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
         End = _struct("ChainEnd", {"nothing": wp.int32})
 
         @wp.func
-        def sum_none(chain: End, i: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+        def sum_none(chain: End, i: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
             return wp.vec3(0.0), isotropic(float(0.0))
 
         return End, sum_none
@@ -47,10 +48,10 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     Chain = _struct("Chain_" + "_".join(element.name for element in elements), fields)
 
     @wp.func
-    def sum_elements(chain: Chain, i: int, x: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
-        gradient, hessian = sum_rest(chain.rest, i, x, x_start, dt)
+    def sum_elements(chain: Chain, i: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+        gradient, hessian = sum_rest(chain.rest, i, d, x_start, dt)
         for k in range(chain.incidence.start[i], chain.incidence.start[i + 1]):
-            g, h = derivatives(chain.elements, chain.incidence.element[k], chain.incidence.slot[k], x, x_start, dt)
+            g, h = derivatives(chain.elements, chain.incidence.element[k], chain.incidence.slot[k], d, x_start, dt)
             gradient = gradient + g
             hessian = hessian + h
         return gradient, hessian
@@ -62,29 +63,27 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
 def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
     """The kernels (sweep, imbalance) for some kinds of elements and a friction law."""
     Chain, sum_elements = make_chain(elements)
-    particle_contact = make_particle_contact(friction)
+    evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
     @wp.func
-    def sum_contacts(rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
-        gradient = wp.vec3(0.0)
-        hessian = isotropic(float(0.0))
+    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+        inertia = particles.mass[i] / (dt * dt)
+        gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
+        gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + gradient
+        hessian = isotropic(inertia) + hessian
         for r in range(rows.first[i], rows.first[i + 1]):
-            x = vertices.x[i]
-            g, h, _load, _tangential = particle_contact(
-                x - rows.point[r], vertices.displacement[i] - rows.motion[r], x - rows.anchor[r], rows.normal[r],
-                rows.radius[r], rows.stiffness[r], rows.damping[r] / dt, rows.mu[r], rows.grip[r],
-            )  # fmt: skip
+            g, h, _load, _secant = evaluate(rows, vertices, i, r, dt)
             gradient = gradient + g
             hessian = hessian + h
         return gradient, hessian
 
     @wp.func
-    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
-        inertia = particles.mass[i] / (dt * dt)
-        ge, he = sum_elements(chain, i, vertices.x, vertices.start, dt)
-        gc, hc = sum_contacts(rows, vertices, i, dt)
-        gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + ge + gc
-        return gradient, isotropic(inertia) + he + hc
+    def sharpen(rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block):
+        for r in range(rows.first[i], rows.first[i + 1]):
+            _g, _h, load, secant = evaluate(rows, vertices, i, r, dt)
+            reach = rows.reach[r] + vertices.displacement[i]
+            hessian = hessian + slip_correction(reach, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], gradient, hessian)
+        return hessian
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
@@ -94,6 +93,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
         if is_fixed(particles, i):
             return
         gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
+        hessian = sharpen(rows, vertices, i, dt, gradient, hessian)
         d = vertices.displacement[i] - solve(hessian, gradient)
         vertices.displacement[i] = d
         vertices.x[i] = vertices.start[i] + d

@@ -11,8 +11,14 @@ __all__ = ["ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
 
 @wp.struct
 class VertexMotion:
-    """Particles within a step: where they started, where inertia takes them, and the rest of the way found so far."""
+    """Particles within a step: where they started, where inertia takes them, and the way found so far.
 
+    ``velocity`` is that at the start of the step; ``seen`` is 0 for a particle that did not come out of a step where this one starts:
+    before its first step, after a reset, or moved by the caller.
+    """
+
+    seen: wp.array(dtype=wp.int32)
+    velocity: wp.array(dtype=wp.vec3)
     start: wp.array(dtype=wp.vec3)
     target: wp.array(dtype=wp.vec3)
     displacement: wp.array(dtype=wp.vec3)
@@ -21,14 +27,18 @@ class VertexMotion:
 
 @wp.struct
 class ContactRows:
-    """Contacts of this step, gathered by particle: those of particle i are ``first[i] ... first[i + 1]``, by increasing shape."""
+    """Contacts of this step, gathered by particle: those of particle i are ``first[i] ... first[i + 1]``, by increasing shape.
+
+    ``offset`` and ``reach`` are the ways from the surface point and from the anchor to where the particle started: small numbers,
+    to which the displacement is added.
+    """
 
     first: wp.array(dtype=wp.int32)
     source: wp.array(dtype=wp.int32)
     shape: wp.array(dtype=wp.int32)
-    point: wp.array(dtype=wp.vec3)
+    offset: wp.array(dtype=wp.vec3)
     motion: wp.array(dtype=wp.vec3)
-    anchor: wp.array(dtype=wp.vec3)
+    reach: wp.array(dtype=wp.vec3)
     normal: wp.array(dtype=wp.vec3)
     radius: wp.array(dtype=wp.float32)
     stiffness: wp.array(dtype=wp.float32)
