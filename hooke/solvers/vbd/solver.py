@@ -423,7 +423,7 @@ class SolverVBD(SolverBase):
                     continue
                 if array is None or len(array) != count:
                     found = 0 if array is None else len(array)
-                    raise ValueError(f"SolverVBD.step: {name} has {found} particles in {field}, the model {count}")
+                    raise ValueError(f"SolverVBD.step: {name}.{field} has {found} rows, the model {count} particles")
                 if array.device != self.device:
                     raise ValueError(f"SolverVBD.step: {name}.{field} is on device {array.device}, the solver on {self.device}")
         if not self._warned_unswapped and count and not self.device.is_capturing:
