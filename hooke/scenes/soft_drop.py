@@ -24,5 +24,5 @@ def soft_drop(n: int = 6, size: float = 0.4, material: str = "jelly") -> Scene:
         cell_y=cell, cell_z=cell, particle_radius=0.15 * cell, **SOFT_PRESETS[material].elements(),
     )  # fmt: skip
     builder.add_ground_plane()
-    contact = {"ke": 1.0e4, "kd": 1.0, "mu": 0.6}
+    contact = {"ke": 1.0e5, "kd": 1.0, "mu": 0.6}
     return Scene("soft_drop", builder, seconds=2.0, soft_contact=contact, camera={"azimuth": -55.0, "elevation": 12.0})
