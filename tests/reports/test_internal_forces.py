@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hooke import ModelBuilder, measure_energy, measure_momentum
-from tests.support import GRAVITY, UPRIGHT, add_points, finalize, random_rotation, simulate
+from tests.elements.samples import random_rotations
+from tests.support import GRAVITY, UPRIGHT, add_points, finalize, simulate
 
 
 def cloth(crumpled, size=5, seed=0):
@@ -68,7 +69,7 @@ def test_a_folded_hinge_at_rest(size, membrane):
     more than 2e-7 of the length of the edge, which is two to three units of the last place of a coordinate. With membranes of
     100 N/m the rounding of their stress, 1e-7 of the stiffness, drives it by up to 5e-6."""
     moved = {}
-    for k, rotation in enumerate((np.eye(3), random_rotation(np.random.default_rng(5)))):
+    for k, rotation in enumerate((np.eye(3), random_rotations(np.random.default_rng(5), 1)[0])):
         for angle in ANGLES:
             model = folded(size, angle, rotation, membrane)
             run = simulate(model, steps=100, dt=0.01)
@@ -81,7 +82,7 @@ def test_a_stiff_sheet_at_rest():
     """The hinge of 1 m folded by 90 degrees with membranes of 1e5 N/m and masses of 0.1 kg, 1 s at rest: it moves by less than 1 mm.
     Rounding leaves forces of 1e-7 of the stiffness, here 0.01 N; what matters is that they do not add up: alone they would move a
     vertex by 50 mm."""
-    model = folded(1.0, np.radians(90), random_rotation(np.random.default_rng(5)), 1e5)
+    model = folded(1.0, np.radians(90), random_rotations(np.random.default_rng(5), 1)[0], 1e5)
     run = simulate(model, steps=100, dt=0.01)
     assert np.abs(run.q - model.particle_q.numpy()).max() < 1e-3
 

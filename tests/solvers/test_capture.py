@@ -79,7 +79,7 @@ def test_overflow_in_a_capture_is_reported_with_the_number_needed():
 
 
 def test_rows_that_do_not_fit_are_refused_in_a_capture():
-    model, solver, a, b = build()
+    _model, solver, a, b = build()
     big = hooke.Contacts(0, 10_000, device="cpu")
     with wp.ScopedCapture(device="cpu"), pytest.raises(RuntimeError, match="before the capture"):
         solver.step(a, b, None, big, DT)

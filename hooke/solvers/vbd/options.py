@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 from typing import Any
 
 from hooke.contact.particle import FRICTION_LAWS
@@ -22,7 +23,7 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
         NotImplementedError: An option asks for self-contact or rigid bodies.
     """
     iterations, law = given["iterations"], given["particle_contact_friction"]
-    if not isinstance(iterations, int) or iterations < 0:
+    if isinstance(iterations, bool) or not isinstance(iterations, numbers.Integral) or iterations < 0:
         raise ValueError(f"SolverVBD: expected iterations as an integer >= 0, found {iterations!r}")
     if not 0.0 < given["friction_epsilon"] < float("inf"):
         raise ValueError(f"SolverVBD: expected friction_epsilon > 0 m/s, found {given['friction_epsilon']!r}")

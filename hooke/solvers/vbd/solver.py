@@ -100,7 +100,7 @@ class SolverVBD(SolverBase):
         given = {k: v for k, v in locals().items() if k not in ("self", "model") and not k.startswith("__")}
         check_options(SolverVBD.__init__, given)
         super().__init__(model)
-        self.iterations = iterations
+        self.iterations = int(iterations)
         self.friction_epsilon = friction_epsilon
         self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
         self.particle_contact_friction = particle_contact_friction

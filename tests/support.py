@@ -1,0 +1,82 @@
+"""Short ways to build, step and measure, shared by the tests."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+import hooke
+from hooke.solvers import SolverVBD
+
+wp.config.quiet = True
+
+GRAVITY = 9.81
+UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass
+class Run:
+    """Where a simulation ended: the last state, the solver and the contacts of the last step."""
+
+    state: Any
+    other: Any
+    solver: Any
+    contacts: Any
+
+    @property
+    def q(self) -> np.ndarray:
+        return self.state.particle_q.numpy().astype(np.float64)
+
+    @property
+    def qd(self) -> np.ndarray:
+        return self.state.particle_qd.numpy().astype(np.float64)
+
+
+def simulate(model, *, steps, dt, state=None, solver=None, contacts=None, each=None, **options) -> Run:
+    """Step a model in the documented loop: collide, step, swap.
+
+    ``state`` is where it starts (a new one when None), ``each(n, state)`` is called after step n, ``options`` go to the solver.
+    """
+    solver = SolverVBD(model, **options) if solver is None else solver
+    state, other = model.state() if state is None else state, model.state()
+    if contacts is None and model.shape_count and model.particle_count:
+        contacts = model.contacts()
+    for n in range(steps):
+        if contacts is not None:
+            model.collide(state, contacts)
+        solver.step(state, other, None, contacts, dt)
+        state, other = other, state
+        if each is not None:
+            each(n, state)
+    return Run(state, other, solver, contacts)
+
+
+def finalize(builder, **material):
+    """Colour (hinges included) and finalize on the CPU; ``material`` are soft_contact_ke, _kd, _mu."""
+    builder.color(include_bending=True)
+    model = builder.finalize(device="cpu")
+    for name, value in material.items():
+        setattr(model, f"soft_contact_{name}", value)
+    return model
+
+
+def add_points(builder, positions, mass=1.0, velocity=(0.0, 0.0, 0.0), radius=0.1):
+    """Add particles of one mass, velocity and radius; returns their indices."""
+    positions = np.asarray(positions, np.float64).reshape(-1, 3)
+    n = len(positions)
+    return builder.add_particles(positions, np.tile(velocity, (n, 1)), np.broadcast_to(mass, n), np.broadcast_to(radius, n))
+
+
+def surface(mu=0.5, ke=2.5e3, kd=100.0, **more):
+    """Configuration of a shape without mass."""
+    return hooke.ShapeConfig(mu=mu, ke=ke, kd=kd, density=0.0, **more)
+
+
+def tilted(angle, g=GRAVITY):
+    """Gravity [m/s^2] as a slope falling along +x feels it in the frame of its surface; ``angle`` [rad]."""
+    return np.array([g * np.sin(angle), 0.0, -g * np.cos(angle)])
+
+
+def vectors(values, device="cpu"):
+    return wp.array(np.asarray(values, np.float32).reshape(-1, 3), dtype=wp.vec3, device=device)
