@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.soft import Candidates, finish_count, make_detection
+from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.kind import GeoType
 from hooke.geometry.mesh import Mesh
 from hooke.model.contacts import Contacts
@@ -52,6 +53,7 @@ class CollisionPipeline:
         if soft_contact_max is not None and soft_contact_max < 0:
             raise ValueError(f"CollisionPipeline: expected soft_contact_max >= 0, found {soft_contact_max}")
         self._tables = model_tables(model)
+        self._recorder = Recorder(model.device)
         self._baked: list[Any] = []  # keeps meshes alive whose scale went into their vertices
         count = self._tables["particle"].count
         self._candidates, self.soft_contact_pair_count = self._pair_up()
@@ -79,21 +81,41 @@ class CollisionPipeline:
             contacts: Buffer; its rows are replaced.
             soft_contact_margin: Detection gap of this pass [m]; None takes the pipeline's.
         """
-        device = self.model.device
         gap = self.soft_contact_gap if soft_contact_margin is None else soft_contact_margin
         if not 0.0 <= gap < float("inf"):
             raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
-        particles, shapes = self._tables["particle"].struct, self._tables["shape"].struct
-        count = len(self._number)
+        key = (
+            gap, contacts.soft_contact_max, self._tables["particle"].version, self._tables["shape"].version,
+            pointers(state.particle_q, state.body_q, contacts),
+        )  # fmt: skip
+        fits = contacts.soft_contact_max >= self.soft_contact_pair_count
+        if fits:
+            self._recorder.run(key, self._detect, state, contacts, float(gap))
+            return
+        self._recorder.run(("count", *key), self._count_contacts, state, float(gap))
+        if not self.model.device.is_capturing:
+            self._make_room(contacts)  # reads the host: the number needed is known now
+        self._write_contacts(state, contacts, float(gap))
+
+    def _detect(self, state: State, contacts: Contacts, gap: float) -> None:
+        self._count_contacts(state, gap)
+        self._write_contacts(state, contacts, gap)
+
+    def _inputs(self, state: State, gap: float) -> list[Any]:
+        body_q = self._no_body if state.body_q is None else state.body_q
+        return [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, gap, state.particle_q, body_q]
+
+    def _count_contacts(self, state: State, gap: float) -> None:
+        count, device = len(self._number), self.model.device
         if count and self.soft_contact_pair_count:
-            body_q = self._no_body if state.body_q is None else state.body_q
-            inputs = [particles, shapes, self._candidates, float(gap), state.particle_q, body_q]
-            wp.launch(self._count, dim=count, inputs=inputs, outputs=[self._number], device=device)
+            wp.launch(self._count, dim=count, inputs=self._inputs(state, gap), outputs=[self._number], device=device)
             wp.utils.array_scan(self._number, self._end, inclusive=True)
-            if contacts.soft_contact_max < self.soft_contact_pair_count and not device.is_capturing:
-                self._make_room(contacts)
-            outputs = [contacts.soft_rows]
-            wp.launch(self._write, dim=count, inputs=[*inputs, self._end, self._number], outputs=outputs, device=device)
+
+    def _write_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
+        count, device = len(self._number), self.model.device
+        if count and self.soft_contact_pair_count:
+            inputs = [*self._inputs(state, gap), self._end, self._number]
+            wp.launch(self._write, dim=count, inputs=inputs, outputs=[contacts.soft_rows], device=device)
         outputs = [contacts.contact_generation, contacts.contact_counters]
         wp.launch(finish_count, dim=1, inputs=[self._end], outputs=outputs, device=device)
 

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.pipeline import soft_contact_default
+from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
 from hooke.model.contacts import Contacts, soft_rows
@@ -109,6 +110,7 @@ class SolverVBD(SolverBase):
         self.workspace = Workspace(self._tables["particle"].count, self._tables["body"].count, model.world_count, model.device)
         self.workspace.reserve(self._rows_in_advance())
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
+        self._recorder = Recorder(model.device)
         self._bind_elements()
         self._steps = 0
         self._dt = 0.0
@@ -132,6 +134,14 @@ class SolverVBD(SolverBase):
             ValueError: ``dt`` is not positive and finite, or an array of a state has the wrong length or device.
         """
         self._check_step(state_in, state_out, dt)
+        self._prepare(contacts)
+        self._recorder.run(self._key(state_in, state_out, contacts, dt), self._launch_step, state_in, state_out, contacts, dt)
+        self._last_contacts = contacts
+        self._steps += 1
+        self._dt = dt
+
+    def _launch_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+        """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
             self._predict(state_in, dt)
             self._bind_contacts(state_in, state_out, contacts, dt)
@@ -140,8 +150,21 @@ class SolverVBD(SolverBase):
                     self._sweep(color, dt)
             self._finish(state_in, state_out, dt)
         self._carry_bodies(state_in, state_out)
-        self._steps += 1
-        self._dt = dt
+
+    def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
+        """All that the launches of a step depend on, beside the contents of arrays."""
+        versions = tuple(data.version for data in self._tables.values())
+        material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
+        sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
+        return versions, material, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
+
+    def _prepare(self, contacts: Any) -> None:
+        """What the launches rely on and no graph may do: pack elements, make room for contacts."""
+        if self._versions() != self._packed_versions:
+            self._pack_elements()
+        rows = getattr(contacts, "soft_contact_max", 0)
+        if rows > self.workspace.row_capacity:
+            self._reserve_rows(rows)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -150,12 +173,9 @@ class SolverVBD(SolverBase):
 
     def _bind_contacts(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         w = self.workspace
-        self._last_contacts = contacts
         if contacts is None or contacts.soft_contact_max == 0:
             w.rows.first.zero_()
             return
-        if contacts.soft_contact_max > w.row_capacity:
-            self._reserve_rows(contacts.soft_contact_max)
         rows, count = soft_rows(contacts), contacts.soft_contact_max
         w.number.zero_()
         w.filled.zero_()
@@ -349,6 +369,7 @@ class SolverVBD(SolverBase):
         self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
         self._pack_elements()
+        self._recorder.forget()
 
     def _pack_elements(self) -> None:
         """Never inside a capture: the lists of elements come from the host, and a graph would copy from memory that is gone."""
@@ -357,7 +378,7 @@ class SolverVBD(SolverBase):
                 "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
             )
         self._packed_versions = self._versions()
-        self._packed = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
+        self._chain = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element, _, _ in self._active)
@@ -369,13 +390,6 @@ class SolverVBD(SolverBase):
     @property
     def _shapes(self) -> Any:
         return self._tables["shape"].struct
-
-    @property
-    def _chain(self) -> Any:
-        """The elements as the kernels take them; packed anew when an array of the model was re-bound."""
-        if self._versions() != self._packed_versions:
-            self._pack_elements()
-        return self._packed
 
     def _check_colors(self, active: list[Any], count: int) -> list[wp.array]:
         groups = self.model.particle_color_groups
