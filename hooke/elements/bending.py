@@ -26,7 +26,25 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
-from hooke.math import add, angle, constant, cross, div, dot, larger, mul, norm, outer, select, smaller, sub, zero
+from hooke.elements.lanes import LaneRecords, LaneView, change, place, start
+from hooke.math import (
+    add,
+    angle,
+    constant,
+    cross,
+    div,
+    dot,
+    exact_angle,
+    larger,
+    mul,
+    norm,
+    outer,
+    select,
+    smaller,
+    sub,
+    unit_scale,
+    zero,
+)
 
 BENDING_TABLE = Table(
     "edge",
@@ -78,15 +96,22 @@ def wrap(a: Any):
 
 
 @wp.func
-def hinge_angle(x0: Any, x1: Any, x2: Any, x3: Any):
-    """The angle (1), and a number that is positive where both triangles have a height."""
+def hinge_sides(x0: Any, x1: Any, x2: Any, x3: Any):
+    """Sine and cosine of (1) up to one positive factor, and a number that is positive where both triangles have a height."""
     e = x3 - x2
     n1 = cross(x2 - x0, x3 - x0)
     n2 = cross(x3 - x1, x2 - x1)
     ee = dot(e, e)
     length = larger(norm(e), constant(1.0e-18, ee))
-    theta = angle(dot(cross(n1, n2), e) / length, dot(n1, n2))
-    return theta, smaller(dot(n1, n1), dot(n2, n2)) - constant(1.0e-8, ee) * ee * ee
+    height = smaller(dot(n1, n1), dot(n2, n2)) - constant(1.0e-8, ee) * ee * ee
+    return dot(cross(n1, n2), e) / length, dot(n1, n2), height
+
+
+@wp.func
+def hinge_angle(x0: Any, x1: Any, x2: Any, x3: Any):
+    """The angle (1), and a number that is positive where both triangles have a height."""
+    sine, cosine, height = hinge_sides(x0, x1, x2, x3)
+    return angle(sine, cosine), height
 
 
 @wp.func
@@ -113,11 +138,16 @@ def hinge_gradient(x0: Any, x1: Any, x2: Any, x3: Any, slot: int):
 
 
 @wp.func
+def bending_moment(turned: Any, offset: Any, gradient: Any, stiffness: Any, damping_rate: Any):
+    """Derivatives of (3) per length, from the turn over the step and the offset from rest at its start."""
+    moment = stiffness * (offset + turned) + damping_rate * turned
+    return moment * gradient, (stiffness + damping_rate) * outer(gradient)
+
+
+@wp.func
 def bending_derivatives(theta: Any, theta_start: Any, rest: Any, gradient: Any, stiffness: Any, damping_rate: Any):
     """Derivatives of (3) per length; ``damping_rate`` = c/dt."""
-    turned = wrap(theta - theta_start)
-    moment = stiffness * (wrap(theta_start - rest) + turned) + damping_rate * turned
-    return moment * gradient, (stiffness + damping_rate) * outer(gradient)
+    return bending_moment(wrap(theta - theta_start), wrap(theta_start - rest), gradient, stiffness, damping_rate)
 
 
 @wp.func
@@ -150,10 +180,70 @@ def bending_gradient_hessian(e: Edges, k: int, slot: int, d: wp.array(dtype=wp.v
     return length * force, length * hessian
 
 
+@wp.func
+def bending_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float, slot: int):
+    """A record lists (v0, o0, o1, v1): what is seen from the start of the edge loses no digits.
+
+    The turn comes from the sine and cosine of the difference of angles, which vanishes exactly where nothing has moved.
+    """
+    x0 = place(r, k, 1, d)
+    x1 = place(r, k, 2, d)
+    x2 = change(r, k, 0, d)
+    x3 = place(r, k, 3, d)
+    sine, cosine, _height = hinge_sides(x0, x1, x2, x3)
+    sine_start = r.constant[k, 4]
+    cosine_start = r.constant[k, 5]
+    turned = angle(sine * cosine_start - cosine * sine_start, cosine * cosine_start + sine * sine_start)
+    gradient = hinge_gradient(x0, x1, x2, x3, slot)
+    return bending_moment(turned, r.constant[k, 3], gradient, r.constant[k, 1], rate * r.constant[k, 6])
+
+
+@wp.func
+def tip_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    return bending_lanes(r, k, d, rate, 0)
+
+
+@wp.func
+def rim_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    return bending_lanes(r, k, d, rate, 2)
+
+
+@wp.func
+def begin_bending(r: LaneRecords, k: int):
+    """The offset from rest, sine and cosine of the angle, and the damping at the start of the step.
+
+    A start shape without height has no angle to measure from: the hinge is then at rest and not damped.
+    """
+    origin = start(r, k, 1) - start(r, k, 1)
+    sine, cosine, height = hinge_sides(start(r, k, 1), start(r, k, 2), origin, start(r, k, 3))
+    none = zero(height)
+    one = constant(1.0, height)
+    scale = unit_scale(larger(larger(sine, -sine), larger(larger(cosine, -cosine), constant(1.0e-30, height))))
+    rest = r.constant[k, 0]
+    r.constant[k, 3] = select(height, wrap(exact_angle(sine, cosine) - rest), none)
+    r.constant[k, 4] = select(height, scale * sine, none)
+    r.constant[k, 5] = select(height, scale * cosine, one)
+    r.constant[k, 6] = select(height, r.constant[k, 2], none)
+
+
+def bending_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+    """Rest angle, stiffness and damping times the length, and room for what :func:`begin_bending` writes."""
+    length = c["rest_length"][rows][:, None]
+    extra = np.zeros((len(rows), 4))
+    return np.column_stack([c["rest_angle"][rows], length * c["bending_properties"][rows], extra])
+
+
+# Turning the edge around and exchanging the sides leaves a hinge as it is, so two views serve four slots.
+_SAME, _TURNED = (2, 0, 1, 3), (3, 1, 0, 2)
+
 BENDING = Element(
     BENDING_TABLE,
     4,
     bending_energy,
     bending_gradient_hessian,
     acts=lambda c: (c["bending_properties"] != 0).any(axis=1),
+    views=(
+        LaneView({0: _SAME, 1: _TURNED}, bending_constants, tip_lanes, begin_bending),
+        LaneView({2: _SAME, 3: _TURNED}, bending_constants, rim_lanes, begin_bending),
+    ),
 )

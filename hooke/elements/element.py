@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hooke.data.table import Table
+from hooke.elements.lanes import LaneView
 
 __all__ = ["Element"]
 
@@ -25,6 +26,7 @@ class Element:
             of the dissipation over the step with respect to the particle in ``slot``, at the positions ``x_start + d``; the block
             is positive semidefinite. Differences are taken of ``x_start`` and of ``d`` apart: digits that a sum in world coordinates
             rounds away.
+        views: How it looks from its slots on SIMD lanes.
         acts: ``acts(columns) -> bool array``: which elements have a stiffness or a damping (columns by name, NumPy).
     """
 
@@ -33,6 +35,7 @@ class Element:
     energy: Any
     gradient_hessian: Any
     acts: Callable[[dict[str, np.ndarray]], np.ndarray]
+    views: tuple[LaneView, ...] = ()
 
     @property
     def name(self) -> str:

@@ -11,10 +11,12 @@ The transverse term of a compressed spring is negative and is dropped in (3); th
 
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
+from hooke.elements.lanes import LaneRecords, LaneView, change, start
 from hooke.math import add, constant, div, dot, isotropic, larger, mul, norm, outer, positive, sub
 
 SPRING_TABLE = Table(
@@ -62,6 +64,22 @@ def spring_gradient_hessian(e: Springs, k: int, slot: int, d: wp.array(dtype=wp.
     return stretch_derivatives(start + (d[i] - d[j]), start, e.rest_length[k], e.stiffness[k], e.damping[k] / dt)
 
 
+@wp.func
+def spring_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    begin = start(r, k, 1)
+    now = begin + (change(r, k, 1, d) - change(r, k, 0, d))
+    return stretch_derivatives(now, begin, r.constant[k, 0], r.constant[k, 1], rate * r.constant[k, 2])
+
+
+def spring_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+    return np.stack([c[name][rows] for name in ("rest_length", "stiffness", "damping")], axis=1)
+
+
 SPRING = Element(
-    SPRING_TABLE, 2, spring_energy, spring_gradient_hessian, acts=lambda c: (c["stiffness"] != 0) | (c["damping"] != 0)
+    SPRING_TABLE,
+    2,
+    spring_energy,
+    spring_gradient_hessian,
+    acts=lambda c: (c["stiffness"] != 0) | (c["damping"] != 0),
+    views=(LaneView({0: (1, 0), 1: (0, 1)}, spring_constants, spring_lanes),),
 )

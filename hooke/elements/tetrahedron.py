@@ -26,7 +26,25 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
-from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, outer, positive, select, smaller, sub, zero
+from hooke.elements.lanes import LaneRecords, LaneView, change, start
+from hooke.math import (
+    VectorL,
+    add,
+    constant,
+    cross,
+    div,
+    dot,
+    isotropic,
+    larger,
+    mul,
+    outer,
+    positive,
+    select,
+    smaller,
+    sub,
+    vector,
+    zero,
+)
 
 TETRAHEDRON_TABLE = Table(
     "tet",
@@ -156,10 +174,47 @@ def tetrahedron_gradient_hessian(
     return volume * gradient, volume * hessian
 
 
+@wp.func
+def stretched(r: LaneRecords, k: int, c: int, u: VectorL, v: VectorL, w: VectorL):
+    """Column ``c`` of the edges (u, v, w) times the pose."""
+    return r.constant[k, c] * u + r.constant[k, 3 + c] * v + r.constant[k, 6 + c] * w
+
+
+@wp.func
+def tetrahedron_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    origin = change(r, k, 0, d)
+    du = change(r, k, 1, d) - origin
+    dv = change(r, k, 2, d) - origin
+    dw = change(r, k, 3, d) - origin
+    u = start(r, k, 1) + du
+    v = start(r, k, 2) + dv
+    w = start(r, k, 3) + dw
+    f0 = stretched(r, k, 0, u, v, w)
+    f1 = stretched(r, k, 1, u, v, w)
+    f2 = stretched(r, k, 2, u, v, w)
+    m = vector(r.constant[k, 9], r.constant[k, 10], r.constant[k, 11])
+    gradient, hessian = volume_derivatives(f0, f1, f2, m, r.constant[k, 12], r.constant[k, 13])
+    d0 = stretched(r, k, 0, du, dv, dw)
+    d1 = stretched(r, k, 1, du, dv, dw)
+    d2 = stretched(r, k, 2, du, dv, dw)
+    dg, dh = volume_damping(f0, f1, f2, d0, d1, d2, m, rate * r.constant[k, 14])
+    return gradient + dg, hessian + dh
+
+
+def tetrahedron_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+    """The pose, dF/dx of the slot, and mu, L, damping times the volume."""
+    pose, material = c["poses"][rows].astype(np.float64), c["materials"][rows]
+    volume = 1.0 / (6.0 * np.linalg.det(pose))
+    weight = -pose.sum(axis=1) if slot == 0 else pose[:, slot - 1]
+    mu, lam = material[:, 0], material[:, 0] + material[:, 1]
+    return np.column_stack([pose.reshape(-1, 9), weight, volume * mu, volume * lam, volume * material[:, 2]])
+
+
 TETRAHEDRON = Element(
     TETRAHEDRON_TABLE,
     4,
     tetrahedron_energy,
     tetrahedron_gradient_hessian,
     acts=lambda c: (c["materials"] != 0).any(axis=1),
+    views=(LaneView(dict.fromkeys(range(4), (0, 1, 2, 3)), tetrahedron_constants, tetrahedron_lanes),),
 )

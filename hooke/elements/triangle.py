@@ -25,6 +25,7 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
+from hooke.elements.lanes import LaneRecords, LaneView, change, start
 from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, outer, positive, root, sub
 
 INF = float("inf")
@@ -158,6 +159,39 @@ def triangle_gradient_hessian(
     return area * gradient, area * hessian
 
 
+@wp.func
+def triangle_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    b00 = r.constant[k, 0]
+    b01 = r.constant[k, 1]
+    b10 = r.constant[k, 2]
+    b11 = r.constant[k, 3]
+    a = r.constant[k, 4]
+    b = r.constant[k, 5]
+    origin = change(r, k, 0, d)
+    dq = change(r, k, 1, d) - origin
+    dr = change(r, k, 2, d) - origin
+    q = start(r, k, 1) + dq
+    p = start(r, k, 2) + dr
+    f0 = b00 * q + b10 * p
+    f1 = b01 * q + b11 * p
+    gradient, hessian = membrane_derivatives(f0, f1, a, b, r.constant[k, 6], r.constant[k, 7])
+    dg, dh = membrane_damping(f0, f1, b00 * dq + b10 * dr, b01 * dq + b11 * dr, a, b, rate * r.constant[k, 8])
+    return gradient + dg, hessian + dh
+
+
+def triangle_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+    """The pose, dF/dx of the slot, and mu, L, damping times the area."""
+    pose, area, material = c["poses"][rows], c["areas"][rows], c["materials"][rows]
+    weight = -pose.sum(axis=1) if slot == 0 else pose[:, slot - 1]
+    mu, lam = material[:, 0], material[:, 0] + material[:, 1]
+    return np.column_stack([pose.reshape(-1, 4), weight, area * mu, area * lam, area * material[:, 2]])
+
+
 TRIANGLE = Element(
-    TRIANGLE_TABLE, 3, triangle_energy, triangle_gradient_hessian, acts=lambda c: (c["materials"][:, :3] != 0).any(axis=1)
+    TRIANGLE_TABLE,
+    3,
+    triangle_energy,
+    triangle_gradient_hessian,
+    acts=lambda c: (c["materials"][:, :3] != 0).any(axis=1),
+    views=(LaneView(dict.fromkeys(range(3), (0, 1, 2)), triangle_constants, triangle_lanes),),
 )

@@ -17,8 +17,9 @@ from typing import Any
 import warp as wp
 
 __all__ = [
-    "Block", "BlockD", "add", "angle", "apply", "constant", "cross", "div", "dot", "isotropic", "larger", "mul", "norm", "outer",
-    "positive", "root", "select", "smaller", "solve", "sub", "symmetric", "vector", "zero",
+    "LANES", "Block", "BlockD", "BlockL", "Lanes", "VectorL", "add", "angle", "apply", "constant", "cross", "div", "dot",
+    "exact_angle", "isotropic", "larger", "mul", "norm", "outer", "positive", "root", "select", "smaller", "solve", "sub",
+    "symmetric", "unit_scale", "vector", "zero",
 ]  # fmt: skip
 
 
@@ -46,6 +47,33 @@ class BlockD:
     yz: wp.float64
 
 
+LANES = 16
+"""Numbers that one instruction of a CPU works on at a time; with narrower registers the compiler splits them."""
+
+Lanes = wp.types.vector(length=LANES, dtype=wp.float32)
+
+
+@wp.struct
+class VectorL:
+    """3-vectors of 16 float32 lanes. A struct of lanes stays in registers; rows of a matrix do not."""
+
+    x: Lanes
+    y: Lanes
+    z: Lanes
+
+
+@wp.struct
+class BlockL:
+    """Symmetric 3x3 blocks of 16 float32 lanes."""
+
+    xx: Lanes
+    yy: Lanes
+    zz: Lanes
+    xy: Lanes
+    xz: Lanes
+    yz: Lanes
+
+
 @wp.func
 def vector(x: wp.float32, y: wp.float32, z: wp.float32):
     return wp.vec3(x, y, z)
@@ -66,7 +94,119 @@ def symmetric(xx: wp.float64, yy: wp.float64, zz: wp.float64, xy: wp.float64, xz
     return BlockD(xx, yy, zz, xy, xz, yz)
 
 
-KINDS = ((wp.float32, Block), (wp.float64, BlockD))
+@wp.func
+def vector(x: Lanes, y: Lanes, z: Lanes):
+    return VectorL(x, y, z)
+
+
+@wp.func
+def symmetric(xx: Lanes, yy: Lanes, zz: Lanes, xy: Lanes, xz: Lanes, yz: Lanes):
+    return BlockL(xx, yy, zz, xy, xz, yz)
+
+
+@wp.func
+def mul(a: Lanes, b: Lanes):
+    return wp.cw_mul(a, b)
+
+
+@wp.func
+def div(a: Lanes, b: Lanes):
+    return wp.cw_div(a, b)
+
+
+@wp.func
+def add(a: VectorL, b: VectorL):
+    return VectorL(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+@wp.func
+def sub(a: VectorL, b: VectorL):
+    return VectorL(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+@wp.func
+def mul(s: Lanes, a: VectorL):
+    return VectorL(s * a.x, s * a.y, s * a.z)
+
+
+@wp.func
+def mul(a: VectorL, s: Lanes):
+    return VectorL(s * a.x, s * a.y, s * a.z)
+
+
+@wp.func
+def div(a: VectorL, s: Lanes):
+    return VectorL(a.x / s, a.y / s, a.z / s)
+
+
+def _each(expression: str) -> str:
+    """Native code that fills the lanes of a result ``r`` from those of the arguments."""
+    return f"wp::vec_t<{LANES}, float> r; for (auto l = 0; l < {LANES}; l++) r[l] = {expression}; return r;"
+
+
+@wp.func_native(_each("::sqrtf(a[l])"))
+def root(a: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_each("a[l] > b[l] ? a[l] : b[l]"))
+def larger(a: Lanes, b: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_each("a[l] < b[l] ? a[l] : b[l]"))
+def smaller(a: Lanes, b: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_each("condition[l] > 0.0f ? a[l] : b[l]"))
+def select(condition: Lanes, a: Lanes, b: Lanes) -> Lanes: ...
+
+
+# atan2 one lane after the other: that of numbers to the last bit.
+@wp.func_native(_each("::atan2f(y[l], x[l])"))
+def exact_angle(y: Lanes, x: Lanes) -> Lanes: ...
+
+
+# 1 over the power of two at or below a positive number: a factor that rounds nothing. Lanes run on CPUs; CUDA only has to compile it.
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    return a;
+#else
+    wp::vec_t<{LANES}, float> r;
+    for (auto l = 0; l < {LANES}; l++) {{
+        unsigned u;
+        auto f = a[l];
+        __builtin_memcpy(&u, &f, 4);
+        u = 0x7f000000u - (u & 0x7f800000u);
+        __builtin_memcpy(&f, &u, 4);
+        r[l] = f;
+    }}
+    return r;
+#endif
+""")
+def unit_scale(a: Lanes) -> Lanes: ...
+
+
+@wp.func
+def angle(y: Lanes, x: Lanes):
+    """atan2 without branches, by an odd minimax polynomial of the arc tangent on [0, 1] (error 7e-9)."""
+    ax = larger(x, -x)
+    ay = larger(y, -y)
+    t = smaller(ax, ay) / larger(larger(ax, ay), Lanes(1.0e-36))
+    s = t * t
+    p = Lanes(0.00262224) * s + Lanes(-0.01513252)
+    p = p * s + Lanes(0.04112183)
+    p = p * s + Lanes(-0.07366703)
+    p = p * s + Lanes(0.10573931)
+    p = p * s + Lanes(-0.14185975)
+    p = p * s + Lanes(0.19990396)
+    p = p * s + Lanes(-0.33332986)
+    p = t + t * s * p
+    p = select(ay - ax, Lanes(1.57079633) - p, p)
+    p = select(-x, Lanes(3.14159265) - p, p)
+    return select(-y, -p, p)
+
+
+KINDS = ((wp.float32, Block), (wp.float64, BlockD), (Lanes, BlockL))
+NUMBERS = (wp.float32, wp.float64)
 
 for Number, Matrix in KINDS:  # overloads: the bodies name no kind, since Warp reads them after the loop has ended
 
@@ -85,6 +225,9 @@ for Number, Matrix in KINDS:  # overloads: the bodies name no kind, since Warp r
     @wp.func
     def div(a: Matrix, s: Number):
         return symmetric(a.xx / s, a.yy / s, a.zz / s, a.xy / s, a.xz / s, a.yz / s)
+
+
+for Number in NUMBERS:
 
     @wp.func
     def root(a: Number):

@@ -11,6 +11,7 @@ from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.vbd.contacts import make_contact_kernels
+from hooke.solvers.vbd.lanes import make_lane_kernels
 from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_kernel, modules
 
@@ -21,6 +22,9 @@ FACTORIES = {
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
+    ],
+    "hooke.solvers.vbd.lanes.make_lane_kernels": lambda: [
+        kernel for element in ELEMENTS for view in element.views for kernel in make_lane_kernels(view, element.name) if kernel
     ],
     "hooke.solvers.vbd.vertices.make_vertex_kernels": lambda: [
         *make_vertex_kernels(ELEMENTS, "anchored"),

@@ -53,6 +53,7 @@ def new_material(model, solver):
 
 def same_material_in_place(model, solver):
     model.tri_materials.assign(model.tri_materials.numpy() * 3.0)
+    solver.notify_model_changed(hooke.ModelFlags.MODEL_PROPERTIES)
 
 
 def heavier(model, solver):

@@ -201,7 +201,7 @@ def test_lost_contacts_are_reported():
 
 
 def test_rebound_and_assigned_arrays_are_seen_by_the_next_step():
-    """Materials given later, by a new array or in place, act like those a model is built with."""
+    """Materials given later act like those a model is built with: a new array at once, changes in place after notify_model_changed."""
     stiff = hooke.ModelBuilder()
     add_cloth(stiff, tri_ke=900.0, tri_ka=500.0, edge_ke=0.05)
     stiff.particle_flags[0] = 0
@@ -222,6 +222,7 @@ def test_rebound_and_assigned_arrays_are_seen_by_the_next_step():
         else:
             model.tri_materials.assign(tri)
             model.edge_bending_properties.assign(edge)
+            solver.notify_model_changed(hooke.ModelFlags.MODEL_PROPERTIES)
         assert same(simulate(model, steps=10, dt=0.01, solver=solver).state, wanted), way
 
 

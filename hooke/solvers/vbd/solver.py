@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke import config
 from hooke.collision.pipeline import soft_contact_default
 from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.coloring import find_conflict
@@ -27,6 +28,7 @@ from hooke.solvers.vbd.contacts import (
     meet_bodies,
 )
 from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options
 from hooke.solvers.vbd.predict import predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
@@ -145,8 +147,10 @@ class SolverVBD(SolverBase):
         if self._tables["particle"].count:
             self._predict(state_in, dt)
             self._bind_contacts(state_in, state_out, contacts, dt)
+            if self._lanes is not None:
+                self._lanes.begin(self.workspace.vertices.start)
             for _ in range(self.iterations):
-                for color in self._colors:
+                for color in range(len(self._colors)):
                     self._sweep(color, dt)
             self._finish(state_in, state_out, dt)
         self._carry_bodies(state_in, state_out)
@@ -190,9 +194,14 @@ class SolverVBD(SolverBase):
             [w.rows],
         )
 
-    def _sweep(self, color: wp.array, dt: float) -> None:
-        w = self.workspace
-        self._launch(self._sweep_vertices, len(color), [color, self._particles, self._chain, w.rows, dt], [w.vertices])
+    def _sweep(self, number: int, dt: float) -> None:
+        w, color = self.workspace, self._colors[number]
+        if self._lanes is None:
+            self._launch(self._sweep_vertices, len(color), [color, self._particles, self._chain, w.rows, dt], [w.vertices])
+            return
+        self._lanes.sum_elements(number, w.vertices.displacement, dt)
+        inputs = [self._lanes.colors[number], self._lanes.ranges[number][0], self._lanes.sums, self._particles, w.rows, dt]
+        self._launch(self._solve_summed, len(color), inputs, [w.vertices])
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -286,7 +295,9 @@ class SolverVBD(SolverBase):
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
 
-        Masses, flags, radii, gravity and materials are read live. ``MODEL_PROPERTIES`` re-reads which elements act and the colours;
+        Masses, flags, radii, gravity and the materials of contacts are read in every step, and an array that is re-bound is noticed.
+        After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
+        elements act, and the colours;
         ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` check again that no body is dynamic.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
@@ -366,10 +377,11 @@ class SolverVBD(SolverBase):
         active = active_elements(self._tables)
         self._colors = self._check_colors(active, count)
         kinds = tuple(a[0] for a in active)
-        self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
+        self._sweep_vertices, self._solve_summed, self._measure_imbalance = make_vertex_kernels(
+            kinds, self.particle_contact_friction
+        )
         self._active = active
         self._pack_elements()
-        self._recorder.forget()
 
     def _pack_elements(self) -> None:
         """Never inside a capture: the lists of elements come from the host, and a graph would copy from memory that is gone."""
@@ -378,7 +390,13 @@ class SolverVBD(SolverBase):
                 "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
             )
         self._packed_versions = self._versions()
-        self._chain = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
+        self._recorder.forget()
+        particles = self._tables["particle"]
+        self._chain = pack_chain(self._active, self._tables, particles.count, self.device)
+        self._lanes = None
+        if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
+            colors = [color.numpy() for color in self._colors]
+            self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self.device)
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element, _, _ in self._active)

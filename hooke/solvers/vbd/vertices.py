@@ -16,7 +16,7 @@ import warp as wp
 from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
 from hooke.geometry.incidence import Incidence, build_incidence
-from hooke.math import Block, add, apply, isotropic, norm, solve
+from hooke.math import LANES, Block, add, apply, isotropic, norm, solve
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.predict import is_fixed
@@ -60,15 +60,17 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
 
 
 @functools.cache
-def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
-    """The kernels (sweep, imbalance) for some kinds of elements and a friction law."""
+def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any, Any]:
+    """The kernels (sweep, the rest of a sweep after lanes, imbalance) for some kinds of elements and a friction law."""
     Chain, sum_elements = make_chain(elements)
     evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
     @wp.func
-    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+    def add_particle(
+        particles: Particles, rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block
+    ):  # fmt: skip
+        """Inertia and contacts of a particle."""
         inertia = particles.mass[i] / (dt * dt)
-        gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
         gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + gradient
         hessian = isotropic(inertia) + hessian
         for r in range(rows.first[i], rows.first[i + 1]):
@@ -76,6 +78,11 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             gradient = gradient + g
             hessian = hessian + h
         return gradient, hessian
+
+    @wp.func
+    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+        gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
+        return add_particle(particles, rows, vertices, i, dt, gradient, hessian)
 
     @wp.func
     def sharpen(rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block):
@@ -99,6 +106,26 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
         vertices.x[i] = vertices.start[i] + d
 
     @wp.kernel(module="unique", enable_backward=False)
+    def solve_summed(
+        color: wp.array(dtype=wp.int32), group: int, sums: wp.array3d(dtype=wp.float32), particles: Particles, rows: ContactRows,
+        dt: float, vertices: VertexMotion,
+    ):  # fmt: skip
+        """The rest of a sweep where lanes have summed the elements."""
+        j = wp.tid()
+        i = color[j]
+        if is_fixed(particles, i):
+            return
+        g = group + j // LANES
+        lane = j % LANES
+        gradient = wp.vec3(sums[g, 0, lane], sums[g, 1, lane], sums[g, 2, lane])
+        hessian = Block(sums[g, 3, lane], sums[g, 4, lane], sums[g, 5, lane], sums[g, 6, lane], sums[g, 7, lane], sums[g, 8, lane])
+        gradient, hessian = add_particle(particles, rows, vertices, i, dt, gradient, hessian)
+        hessian = sharpen(rows, vertices, i, dt, gradient, hessian)
+        d = vertices.displacement[i] - solve(hessian, gradient)
+        vertices.displacement[i] = d
+        vertices.x[i] = vertices.start[i] + d
+
+    @wp.kernel(module="unique", enable_backward=False)
     def measure_imbalance(
         particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, dt: float,
         imbalance: wp.array(dtype=wp.float32),
@@ -109,7 +136,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
             imbalance[i] = norm(gradient)
 
-    return sweep_vertices, measure_imbalance
+    return sweep_vertices, solve_summed, measure_imbalance
 
 
 def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, np.ndarray]]:

@@ -1,0 +1,114 @@
+"""Sixteen particles at a time: the same forces, the same motion as one at a time, to rounding."""
+
+import numpy as np
+import pytest
+import warp as wp
+
+import hooke
+from hooke import config
+from hooke.elements import ELEMENTS
+from hooke.math import LANES, Lanes, angle, unit_scale
+from hooke.solvers.vbd.lanes import LaneSweep, _rank_within
+from tests.support import GRAVITY, UPRIGHT, finalize, surface
+
+
+def everything(seed=0):
+    """Cloth with bending and damping, a soft block and springs over a sphere, crumpled; 130 particles, no multiple of 16."""
+    builder = hooke.ModelBuilder()
+    builder.add_cloth_grid(
+        pos=(-0.3, -0.3, 0.5), rot=UPRIGHT, vel=(0.0, 0.0, 0.0), dim_x=7, dim_y=8, cell_x=0.08, cell_y=0.08, mass=0.01, fix_left=True,
+        tri_ke=200.0, tri_ka=100.0, tri_kd=0.2, edge_ke=0.05, edge_kd=1e-3, add_springs=True, spring_ke=30.0, spring_kd=0.1,
+        particle_radius=0.02,
+    )  # fmt: skip
+    builder.add_soft_grid(
+        pos=(0.4, -0.1, 0.3), rot=UPRIGHT, vel=(0.0, 0.0, 0.0), dim_x=3, dim_y=3, dim_z=2, cell_x=0.08, cell_y=0.08, cell_z=0.08,
+        density=400.0, k_mu=2e4, k_lambda=3e4, k_damp=5.0, particle_radius=0.02,
+    )  # fmt: skip
+    builder.add_shape_sphere(-1, xform=(0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0), radius=0.2, cfg=surface())
+    builder.add_ground_plane(cfg=surface())
+    q = builder.particle_q.array
+    q += 0.01 * np.random.default_rng(seed).normal(size=q.shape)
+    return finalize(builder)
+
+
+def moved(model, steps, **options):
+    solver, a, b, contacts = hooke.solvers.SolverVBD(model, **options), model.state(), model.state(), model.contacts()
+    for _ in range(steps):
+        model.collide(a, contacts)
+        solver.step(a, b, None, contacts, 1.0 / 300.0)
+        a, b = b, a
+    return a.particle_q.numpy().astype(float), solver
+
+
+@pytest.mark.parametrize("friction", ["anchored", "smoothed"])
+def test_lanes_move_like_single_particles(monkeypatch, friction):
+    """0.1 s: all kinds of elements, contacts and fixed particles; 1e-4 m (later the folds of a crumpled cloth part by themselves)."""
+    model = everything()
+    lanes, solver = moved(model, 30, particle_contact_friction=friction)
+    assert isinstance(solver._lanes, LaneSweep) and len({element.name for element, _, _ in solver._active}) == len(ELEMENTS)
+    monkeypatch.setattr(config, "lanes", False)
+    single, solver = moved(model, 30, particle_contact_friction=friction)
+    assert solver._lanes is None
+    assert np.abs(lanes - single).max() < 1e-4
+    assert np.abs(lanes - model.particle_q.numpy()).max() > 0.04
+    assert lanes[:, 2].min() > 0.0 and GRAVITY > 0.0
+
+
+def test_one_step_is_the_same_to_rounding(monkeypatch):
+    model = everything()
+    lanes, _ = moved(model, 1, iterations=3)
+    monkeypatch.setattr(config, "lanes", False)
+    single, _ = moved(model, 1, iterations=3)
+    assert 0.0 < np.abs(lanes - single).max() < 2e-7
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 17])
+def test_any_number_of_particles(monkeypatch, count):
+    """Groups that are not full, and colours of one particle."""
+    builder = hooke.ModelBuilder()
+    for i in range(count + 1):
+        builder.add_particle((0.1 * i, 0.0, 1.0), (0.0, 0.0, 0.0), 0.0 if i == 0 else 0.1)
+    for i in range(count):
+        builder.add_spring(i, i + 1, 500.0, 0.5, 0.0)
+    model = finalize(builder)
+    states = []
+    for lanes in (True, False):
+        monkeypatch.setattr(config, "lanes", lanes)
+        solver, a, b = hooke.solvers.SolverVBD(model), model.state(), model.state()
+        for _ in range(20):
+            solver.step(a, b, None, None, 0.01)
+            a, b = b, a
+        states.append(a.particle_q.numpy())
+    assert np.isfinite(states[0]).all() and np.abs(states[0] - states[1]).max() < 1e-5
+
+
+def test_ranks_count_the_records_of_a_particle():
+    own = np.array([4, 1, 4, 4, 0, 1])
+    assert _rank_within(own).tolist() == [0, 0, 1, 2, 0, 1]
+    assert _rank_within(np.empty(0, np.int64)).tolist() == []
+
+
+@wp.kernel(enable_backward=False)
+def angles(y: wp.array(dtype=Lanes), x: wp.array(dtype=Lanes), theta: wp.array(dtype=Lanes), scale: wp.array(dtype=Lanes)):
+    i = wp.tid()
+    theta[i] = angle(y[i], x[i])
+    scale[i] = unit_scale(x[i] * 1.0)
+
+
+def test_angle_and_scale_of_lanes():
+    """The polynomial arc tangent is right to 3e-7 in all quadrants and on the axes; the scale is an exact power of two."""
+    t = np.linspace(-np.pi, np.pi, 100 * LANES)
+    size = 10.0 ** np.random.default_rng(3).uniform(-12, 3, len(t))
+    y, x = (size * np.sin(t)).astype(np.float32), (size * np.cos(t)).astype(np.float32)
+    y[:4], x[:4] = (0.0, 0.0, 1.0, -1.0), (1.0, -1.0, 0.0, 0.0)
+    x[:4] += 0.0
+    theta, scale = (wp.zeros(100, dtype=Lanes, device="cpu") for _ in range(2))
+    inputs = [wp.array(v.reshape(-1, LANES), dtype=Lanes, device="cpu") for v in (y, x)]
+    wp.launch(angles, dim=100, inputs=inputs, outputs=[theta, scale], device="cpu")
+    wanted = np.arctan2(y.astype(float), x.astype(float))
+    error = np.abs(np.angle(np.exp(1j * (theta.numpy().reshape(-1) - wanted))))
+    assert error.max() < 3e-7
+    positive = x > 0.0
+    product = scale.numpy().reshape(-1)[positive] * x[positive]
+    assert (product >= 1.0).all() and (product < 2.0).all()
+    assert (np.log2(scale.numpy().reshape(-1)[positive]) % 1.0 == 0.0).all()
