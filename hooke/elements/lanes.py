@@ -13,7 +13,7 @@ import warp as wp
 
 from hooke.math import LANES, Lanes, VectorL, add, vector
 
-__all__ = ["IndexLanes", "LaneRecords", "LaneView", "change", "place", "start"]
+__all__ = ["IndexLanes", "LaneRecords", "LaneView", "change", "gather_vectors", "place", "start"]
 
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
 
@@ -53,16 +53,20 @@ class LaneView:
 
 @wp.func_native(
     f"wp::vec_t<{LANES}, float> r; for (auto l = 0; l < {LANES}; l++) "
-    "r[l] = reinterpret_cast<const float*>(x.data)[3 * i[l] + c]; return r;"
+    "r[l] = reinterpret_cast<const float*>(x.data)[3 * (i[l] < 0 ? 0 : i[l]) + c]; return r;"
 )
 def gather(x: wp.array(dtype=wp.vec3), i: IndexLanes, c: int) -> Lanes: ...
 
 
 @wp.func
+def gather_vectors(x: wp.array(dtype=wp.vec3), i: IndexLanes):
+    return vector(gather(x, i, 0), gather(x, i, 1), gather(x, i, 2))
+
+
+@wp.func
 def change(r: LaneRecords, k: int, place: int, d: wp.array(dtype=wp.vec3)):
     """Displacements of the particles at a place of row ``k``."""
-    i = r.index[k, place]
-    return vector(gather(d, i, 0), gather(d, i, 1), gather(d, i, 2))
+    return gather_vectors(d, r.index[k, place])
 
 
 @wp.func

@@ -10,8 +10,7 @@ __all__ = ["lane_options"]
 
 # Inline everything, leave the loops over lanes to the vectoriser: without these the code runs at a fifth of the speed.
 _FLAGS = (
-    "-march=native -mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-threshold=0 -mllvm=-unroll-full-max-count=0 "
-    "-ffp-contract=off"
+    "-mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-threshold=0 -mllvm=-unroll-full-max-count=0 -ffp-contract=off"
 )
 
 
@@ -27,4 +26,5 @@ def _processor() -> str:
 
 def lane_options() -> dict[str, object]:
     """Options of a Warp module of lane kernels; its entry in the kernel cache belongs to this kind of processor."""
-    return {"max_unroll": 0, "cpu_compiler_flags": f"{_FLAGS} -DHOOKE_PROCESSOR=0x{_processor()}"}
+    native = "-march=native " if platform.machine() in ("x86_64", "AMD64") else ""  # elsewhere the flag may not be known
+    return {"max_unroll": 0, "cpu_compiler_flags": f"{native}{_FLAGS} -DHOOKE_PROCESSOR=0x{_processor()}"}

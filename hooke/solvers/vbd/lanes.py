@@ -12,18 +12,32 @@ import numpy as np
 import warp as wp
 
 from hooke.elements import Element
-from hooke.elements.lanes import LaneRecords, LaneView
+from hooke.elements.lanes import IndexLanes, LaneRecords, LaneView, gather_vectors
 from hooke.execution.flags import lane_options
-from hooke.math import LANES, BlockL, Lanes, VectorL, add, isotropic, symmetric, vector
+from hooke.math import LANES, Lanes, add, isotropic, mul, select, solve, sub, symmetric, vector
+from hooke.model.tables import Particles
+from hooke.solvers.vbd.predict import is_fixed
+from hooke.solvers.vbd.workspace import VertexMotion
 
 __all__ = ["LaneSweep", "make_lane_kernels", "place_records"]
 
 
+def _kernel(function: Any, name: str) -> Any:
+    """A kernel in a module of its own: in one with others the compiler inlines less, and a sweep takes a fifth longer."""
+    return wp.kernel(function, name=name, module="unique", enable_backward=False, module_options=lane_options())
+
+
 @functools.cache
-def make_lane_kernels(view: LaneView, name: str) -> tuple[Any, Any]:
+def make_lane_kernels(elements: tuple[Element, ...]) -> tuple[list[tuple[Any, Any]], Any]:
+    """The kernels for some kinds of elements: (sum, begin) of every view, and the block solve."""
+    views = [_make_view_kernels(view, f"{element.name}_{n}") for element in elements for n, view in enumerate(element.views)]
+    return views, _make_solve_kernel()
+
+
+@functools.cache
+def _make_view_kernels(view: LaneView, name: str) -> tuple[Any, Any]:
     """The kernels (sum, begin) of a view; begin is None where there is nothing to begin."""
-    evaluate, begin = view.evaluate, view.begin
-    options = {"module": "unique", "enable_backward": False, "module_options": lane_options()}
+    evaluate = view.evaluate
 
     def sum_records(
         group: int, records: LaneRecords, d: wp.array(dtype=wp.vec3), rate: float, first_view: int, sums: wp.array2d(dtype=Lanes)
@@ -32,8 +46,7 @@ def make_lane_kernels(view: LaneView, name: str) -> tuple[Any, Any]:
         gradient = vector(Lanes(0.0), Lanes(0.0), Lanes(0.0))
         hessian = isotropic(Lanes(0.0))
         if first_view == 0:
-            gradient = vector(sums[g, 0], sums[g, 1], sums[g, 2])
-            hessian = symmetric(sums[g, 3], sums[g, 4], sums[g, 5], sums[g, 6], sums[g, 7], sums[g, 8])
+            gradient, hessian = read_sums(sums, g)
         for k in range(records.first[g], records.first[g + 1]):
             dg, dh = evaluate(records, k, d, rate)
             gradient = gradient + dg
@@ -48,11 +61,61 @@ def make_lane_kernels(view: LaneView, name: str) -> tuple[Any, Any]:
         sums[g, 7] = hessian.xz
         sums[g, 8] = hessian.yz
 
+    return _kernel(sum_records, f"sum_{name}"), None if view.begin is None else _make_begin_kernel(view.begin)
+
+
+@functools.cache
+def _make_begin_kernel(begin: Any) -> Any:
     def begin_records(records: LaneRecords):
         begin(records, wp.tid())
 
-    sum_kernel = wp.kernel(sum_records, name=f"sum_{name}", **options)
-    return sum_kernel, wp.kernel(begin_records, name=f"begin_{name}", **options) if begin is not None else None
+    return _kernel(begin_records, "begin_records")
+
+
+@functools.cache
+def _make_solve_kernel() -> Any:
+    def solve_lanes(
+        group: int, own: wp.array(dtype=IndexLanes), inertia: wp.array(dtype=Lanes), sums: wp.array2d(dtype=Lanes),
+        vertices: VertexMotion,
+    ):  # fmt: skip
+        """The Newton step of all particles of a group; inertia 0 marks those that are fixed, index -1 lanes without one."""
+        g = group + wp.tid()
+        i = own[g]
+        m = inertia[g]
+        d = gather_vectors(vertices.displacement, i)
+        gradient, hessian = read_sums(sums, g)
+        step = solve(hessian + isotropic(m), gradient + m * (d - gather_vectors(vertices.target, i)))
+        free = select(m, Lanes(1.0), Lanes(0.0))
+        d = d - free * step
+        scatter(d.x, d.y, d.z, i, vertices.displacement)
+        x = gather_vectors(vertices.start, i) + d
+        scatter(x.x, x.y, x.z, i, vertices.x)
+
+    return _kernel(solve_lanes, "solve_lanes")
+
+
+@wp.func
+def read_sums(sums: wp.array2d(dtype=Lanes), g: int):
+    gradient = vector(sums[g, 0], sums[g, 1], sums[g, 2])
+    return gradient, symmetric(sums[g, 3], sums[g, 4], sums[g, 5], sums[g, 6], sums[g, 7], sums[g, 8])
+
+
+@wp.func_native(
+    f"for (auto l = 0; l < {LANES}; l++) if (i[l] >= 0) {{ "
+    "auto p = reinterpret_cast<float*>(target.data) + 3 * i[l]; p[0] = x[l]; p[1] = y[l]; p[2] = z[l]; }"
+)
+def scatter(x: Lanes, y: Lanes, z: Lanes, i: IndexLanes, target: wp.array(dtype=wp.vec3)): ...
+
+
+@wp.kernel(enable_backward=False)
+def weigh_lanes(own: wp.array2d(dtype=wp.int32), particles: Particles, dt: float, inertia: wp.array2d(dtype=wp.float32)):
+    """m/dt^2 of every lane; 0 for a particle that is fixed, and for a lane without one."""
+    g, lane = wp.tid()
+    i = own[g, lane]
+    inertia[g, lane] = 0.0
+    if i >= 0:
+        if not is_fixed(particles, i):
+            inertia[g, lane] = particles.mass[i] / (dt * dt)
 
 
 @wp.kernel(enable_backward=False)
@@ -78,7 +141,7 @@ def _lanes(rows: int, columns: int, device: Any) -> tuple[wp.array, wp.array]:
 class ViewRecords:
     """The records of one view of one kind of element."""
 
-    def __init__(self, name: str, view: LaneView, entries: tuple[np.ndarray, np.ndarray, np.ndarray], sweep: "LaneSweep"):
+    def __init__(self, kernels: tuple[Any, Any], entries: tuple[np.ndarray, np.ndarray, np.ndarray], sweep: "LaneSweep"):
         own, index, constants = entries
         device = sweep.device
         group, lane = sweep.group_of[own], sweep.lane_of[own]
@@ -92,17 +155,15 @@ class ViewRecords:
         values = np.zeros((rows, constants.shape[1], LANES), np.float32)
         values[row, :, lane] = constants
         self.rows = rows
-        self.first_group = [int(count[a:b].sum() > 0) for a, b in sweep.ranges]
         self.index = wp.array(packed, dtype=wp.int32, device=device)
         self.offset, offset_lanes = _lanes(rows, 3 * (index.shape[1] - 1), device)
         self.constant, constant_lanes = _lanes(rows, constants.shape[1], device)
         self.constant.assign(values)
         records = self.records = LaneRecords()
         records.first = wp.array(first, dtype=wp.int32, device=device)
-        index_type = LaneRecords.vars["index"].type.dtype
-        records.index = wp.array(ptr=self.index.ptr, dtype=index_type, shape=packed.shape[:2], device=device)
+        records.index = wp.array(ptr=self.index.ptr, dtype=IndexLanes, shape=packed.shape[:2], device=device)
         records.offset, records.constant = offset_lanes, constant_lanes
-        self.sum, self.begin = make_lane_kernels(view, name)
+        self.sum, self.begin = kernels
 
 
 def _rank_within(own: np.ndarray) -> np.ndarray:
@@ -146,15 +207,21 @@ class LaneSweep:
             self.colors.append(wp.array(ordered.astype(np.int32), dtype=wp.int32, device=device))
             at += groups
         self.group_count = at
+        own = np.full((at, LANES), -1, np.int32)
+        own[self.group_of, self.lane_of] = np.arange(count)
+        self.own = wp.array(own, dtype=wp.int32, device=device)
+        self.own_lanes = wp.array(ptr=self.own.ptr, dtype=IndexLanes, shape=at, device=device)
+        self.inertia = wp.zeros((at, LANES), dtype=wp.float32, device=device)
+        self.inertia_lanes = wp.array(ptr=self.inertia.ptr, dtype=Lanes, shape=at, device=device)
         self.sums, self.sum_lanes = _lanes(at, 9, device)
-        self.views = [
-            ViewRecords(f"{element.name}_{n}", view, _entries(element, view, rows, stencils, tables), self)
-            for element, rows, stencils in active
-            for n, view in enumerate(element.views)
-        ]
+        kernels, self._solve = make_lane_kernels(tuple(element for element, _, _ in active))
+        entries = [_entries(element, view, rows, stencils, tables) for element, rows, stencils in active for view in element.views]
+        self.views = [ViewRecords(pair, entry, self) for pair, entry in zip(kernels, entries, strict=True)]
 
-    def begin(self, x_start: wp.array) -> None:
-        """Before the sweeps of a step: where everything starts."""
+    def begin(self, particles: Any, x_start: wp.array, dt: float) -> None:
+        """Before the sweeps of a step: what everything weighs and where it starts."""
+        inputs = [self.own, particles, dt]
+        wp.launch(weigh_lanes, dim=(self.group_count, LANES), inputs=inputs, outputs=[self.inertia], device=self.device)
         for view in self.views:
             wp.launch(
                 place_records, dim=(view.rows, LANES), inputs=[view.index, x_start], outputs=[view.offset], device=self.device
@@ -168,6 +235,12 @@ class LaneSweep:
         for n, view in enumerate(self.views):
             inputs = [first, view.records, displacement, 1.0 / dt, int(n == 0)]
             wp.launch(view.sum, dim=last - first, inputs=inputs, outputs=[self.sum_lanes], device=self.device)
+
+    def solve(self, color: int, vertices: Any) -> None:
+        """Newton steps of the particles of a colour with the sums as they are."""
+        first, last = self.ranges[color]
+        inputs = [first, self.own_lanes, self.inertia_lanes, self.sum_lanes]
+        wp.launch(self._solve, dim=last - first, inputs=inputs, outputs=[vertices], device=self.device)
 
 
 def _entries(element: Element, view: LaneView, rows: np.ndarray, stencils: np.ndarray, tables: dict[str, Any]) -> Any:

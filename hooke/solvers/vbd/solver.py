@@ -148,7 +148,7 @@ class SolverVBD(SolverBase):
             self._predict(state_in, dt)
             self._bind_contacts(state_in, state_out, contacts, dt)
             if self._lanes is not None:
-                self._lanes.begin(self.workspace.vertices.start)
+                self._lanes.begin(self._particles, self.workspace.vertices.start, dt)
             for _ in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
@@ -199,9 +199,12 @@ class SolverVBD(SolverBase):
         if self._lanes is None:
             self._launch(self._sweep_vertices, len(color), [color, self._particles, self._chain, w.rows, dt], [w.vertices])
             return
-        self._lanes.sum_elements(number, w.vertices.displacement, dt)
-        inputs = [self._lanes.colors[number], self._lanes.ranges[number][0], self._lanes.sums, self._particles, w.rows, dt]
-        self._launch(self._solve_summed, len(color), inputs, [w.vertices])
+        lanes = self._lanes
+        lanes.sum_elements(number, w.vertices.displacement, dt)
+        if w.row_capacity:
+            inputs = [lanes.colors[number], lanes.ranges[number][0], self._particles, w.rows, w.vertices, dt]
+            self._launch(self._add_contacts, len(color), inputs, [lanes.sums])
+        lanes.solve(number, w.vertices)
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -377,7 +380,7 @@ class SolverVBD(SolverBase):
         active = active_elements(self._tables)
         self._colors = self._check_colors(active, count)
         kinds = tuple(a[0] for a in active)
-        self._sweep_vertices, self._solve_summed, self._measure_imbalance = make_vertex_kernels(
+        self._sweep_vertices, self._add_contacts, self._measure_imbalance = make_vertex_kernels(
             kinds, self.particle_contact_friction
         )
         self._active = active

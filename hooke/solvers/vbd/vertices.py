@@ -16,7 +16,7 @@ import warp as wp
 from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
 from hooke.geometry.incidence import Incidence, build_incidence
-from hooke.math import LANES, Block, add, apply, isotropic, norm, solve
+from hooke.math import LANES, Block, add, apply, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.predict import is_fixed
@@ -61,7 +61,7 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
 
 @functools.cache
 def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any, Any]:
-    """The kernels (sweep, the rest of a sweep after lanes, imbalance) for some kinds of elements and a friction law."""
+    """The kernels (sweep, contacts for a sweep on lanes, imbalance) for some kinds of elements and a friction law."""
     Chain, sum_elements = make_chain(elements)
     evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
@@ -106,14 +106,14 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
         vertices.x[i] = vertices.start[i] + d
 
     @wp.kernel(module="unique", enable_backward=False)
-    def solve_summed(
-        color: wp.array(dtype=wp.int32), group: int, sums: wp.array3d(dtype=wp.float32), particles: Particles, rows: ContactRows,
-        dt: float, vertices: VertexMotion,
+    def add_contacts(
+        color: wp.array(dtype=wp.int32), group: int, particles: Particles, rows: ContactRows, vertices: VertexMotion, dt: float,
+        sums: wp.array3d(dtype=wp.float32),
     ):  # fmt: skip
-        """The rest of a sweep where lanes have summed the elements."""
+        """Add contacts to the sums that lanes have made; inertia, which lanes add later, is only looked at."""
         j = wp.tid()
         i = color[j]
-        if is_fixed(particles, i):
+        if rows.first[i] == rows.first[i + 1] or is_fixed(particles, i):
             return
         g = group + j // LANES
         lane = j % LANES
@@ -121,9 +121,18 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
         hessian = Block(sums[g, 3, lane], sums[g, 4, lane], sums[g, 5, lane], sums[g, 6, lane], sums[g, 7, lane], sums[g, 8, lane])
         gradient, hessian = add_particle(particles, rows, vertices, i, dt, gradient, hessian)
         hessian = sharpen(rows, vertices, i, dt, gradient, hessian)
-        d = vertices.displacement[i] - solve(hessian, gradient)
-        vertices.displacement[i] = d
-        vertices.x[i] = vertices.start[i] + d
+        inertia = particles.mass[i] / (dt * dt)
+        gradient = gradient - inertia * (vertices.displacement[i] - vertices.target[i])
+        hessian = hessian - isotropic(inertia)
+        sums[g, 0, lane] = gradient[0]
+        sums[g, 1, lane] = gradient[1]
+        sums[g, 2, lane] = gradient[2]
+        sums[g, 3, lane] = hessian.xx
+        sums[g, 4, lane] = hessian.yy
+        sums[g, 5, lane] = hessian.zz
+        sums[g, 6, lane] = hessian.xy
+        sums[g, 7, lane] = hessian.xz
+        sums[g, 8, lane] = hessian.yz
 
     @wp.kernel(module="unique", enable_backward=False)
     def measure_imbalance(
@@ -136,7 +145,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
             imbalance[i] = norm(gradient)
 
-    return sweep_vertices, solve_summed, measure_imbalance
+    return sweep_vertices, add_contacts, measure_imbalance
 
 
 def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, np.ndarray]]:
