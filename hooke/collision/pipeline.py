@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.soft import Candidates, finish_count, make_detection
+from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.kind import GeoType
 from hooke.geometry.mesh import Mesh
@@ -62,6 +63,8 @@ class CollisionPipeline:
         self._number = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
+        if count and self.soft_contact_pair_count:
+            load_kernels([self._count, self._write, finish_count], model.device)
         default = soft_contact_default(count, self.soft_contact_pair_count)
         self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
         self.rigid_contact_max = 0

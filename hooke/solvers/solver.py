@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +17,21 @@ class Status:
 
     Attributes:
         steps: Steps taken since construction.
-        residual: Largest force imbalance of a particle at the end of the step [N]; 0 is converged, None before the first step.
         overflow: Buffers that were too small, as {name: (needed, available)}; empty when nothing was lost.
+        measure: Measures the residual when it is asked for.
     """
 
     steps: int
-    residual: float | None
     overflow: dict[str, tuple[int, int]] = field(default_factory=dict)
+    measure: Callable[[], float] | None = field(default=None, repr=False, compare=False)
+
+    @functools.cached_property
+    def residual(self) -> float | None:
+        """Largest force imbalance of a particle at the end of the step [N]; 0 is converged, None before the first step.
+
+        Measured when it is first read, which must be before the next step.
+        """
+        return None if self.measure is None else self.measure()
 
     @property
     def ok(self) -> bool:

@@ -218,6 +218,12 @@ class LaneSweep:
         entries = [_entries(element, view, rows, stencils, tables) for element, rows, stencils in active for view in element.views]
         self.views = [ViewRecords(pair, entry, self) for pair, entry in zip(kernels, entries, strict=True)]
 
+    @property
+    def kernels(self) -> list[Any]:
+        """All kernels that a step launches."""
+        views = [kernel for view in self.views for kernel in (view.sum, view.begin)]
+        return [weigh_lanes, *views, self._solve]
+
     def begin(self, particles: Any, x_start: wp.array, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs and where it starts."""
         inputs = [self.own, particles, dt]

@@ -10,6 +10,7 @@ import warp as wp
 
 from hooke import config
 from hooke.collision.pipeline import soft_contact_default
+from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
@@ -114,6 +115,7 @@ class SolverVBD(SolverBase):
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device)
         self._bind_elements()
+        load_kernels(self._kernels(), model.device)
         self._steps = 0
         self._dt = 0.0
         self._last_pair: tuple[int, int] | None = None
@@ -343,7 +345,7 @@ class SolverVBD(SolverBase):
         if overflow and not self._warned_overflow:
             self._warned_overflow = True
             warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
-        return Status(self._steps, self._residual() if self._steps else None, overflow)
+        return Status(self._steps, overflow, self._residual if self._steps else None)
 
     def _residual(self) -> float:
         w = self.workspace
@@ -400,6 +402,16 @@ class SolverVBD(SolverBase):
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self.device)
+
+    def _kernels(self) -> list[Any]:
+        """The kernels of a step."""
+        if not self._tables["particle"].count:
+            return []
+        sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
+        contact = [count_rows, self._remember]
+        if self._tables["shape"].count and self._lanes is not None:
+            contact.append(self._add_contacts)
+        return [predict_vertices, *sweep, *contact, finish_vertices]
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element, _, _ in self._active)
