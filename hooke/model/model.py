@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,8 +242,3 @@ def model_tables(model: Any) -> dict[str, TableData]:
             count = 0 if array is None else len(array) // (column.width if column.flat else 1)
         tables[table.name] = TableData.from_object(table, model, int(count), model.device)
     return tables
-
-
-def view(model: Any) -> SimpleNamespace:
-    """The structs of a model's tables by table name."""
-    return SimpleNamespace(**{name: data.struct for name, data in model_tables(model).items()})

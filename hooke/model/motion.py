@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RigidMotion", "compose", "invert", "quat_multiply", "quat_rotate"]
+__all__ = ["RigidMotion", "compose", "quat_multiply", "quat_rotate"]
 
 
 def quat_rotate(q: Any, v: Any) -> np.ndarray:
@@ -29,13 +29,6 @@ def compose(a: Any, b: Any) -> np.ndarray:
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     p = a[..., :3] + quat_rotate(a[..., 3:], b[..., :3])
     return np.concatenate([p, np.broadcast_to(quat_multiply(a[..., 3:], b[..., 3:]), (*p.shape[:-1], 4))], axis=-1)
-
-
-def invert(a: Any) -> np.ndarray:
-    """Inverse of poses (..., 7) with unit quaternions."""
-    a = np.asarray(a, np.float64)
-    q = a[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
-    return np.concatenate([-quat_rotate(q, a[..., :3]), q], axis=-1)
 
 
 def _seven(pose: Any) -> np.ndarray:
