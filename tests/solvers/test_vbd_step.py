@@ -248,8 +248,9 @@ def test_masses_gravity_and_contact_materials_are_read_in_every_step():
     assert not same(after, before)
 
 
-def test_elements_that_begin_to_act_need_a_notice():
-    """A spring whose stiffness was zero acts after notify_model_changed(MODEL_PROPERTIES), like in a new solver."""
+@pytest.mark.parametrize("way", ["rebind", "assign"])
+def test_elements_that_begin_to_act_are_like_those_of_a_new_solver(way):
+    """A spring whose stiffness was zero acts once its array is re-bound, or changed in place and MODEL_PROPERTIES noticed."""
     builder = hooke.ModelBuilder(gravity=0.0)
     add_points(builder, [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)])
     builder.add_spring(0, 1, 100.0, 0.0)
@@ -259,8 +260,11 @@ def test_elements_that_begin_to_act_need_a_notice():
     state.particle_q.assign([(0.0, 0.0, 0.0), (1.5, 0.0, 0.0)])
     run = simulate(model, steps=1, dt=0.01, solver=solver, state=state.clone())
     assert np.array_equal(run.q, state.particle_q.numpy())
-    model.spring_stiffness.assign([100.0])
-    solver.notify_model_changed(ModelFlags.MODEL_PROPERTIES)
+    if way == "rebind":
+        model.spring_stiffness = wp.array([100.0], dtype=wp.float32, device="cpu")
+    else:
+        model.spring_stiffness.assign([100.0])
+        solver.notify_model_changed(ModelFlags.MODEL_PROPERTIES)
     solver.reset(model.state())
     run = simulate(model, steps=5, dt=0.01, solver=solver, state=state.clone())
     assert run.q[0, 0] > 1e-3

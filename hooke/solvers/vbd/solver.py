@@ -10,6 +10,7 @@ import warp as wp
 
 from hooke import config
 from hooke.collision.pipeline import soft_contact_default
+from hooke.elements import ELEMENTS
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, pointers
 from hooke.geometry.coloring import find_conflict
@@ -148,13 +149,14 @@ class SolverVBD(SolverBase):
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
             self._predict(state_in, dt)
-            self._bind_contacts(state_in, state_out, contacts, dt)
+            bodies = self._poses(state_in, state_out)
+            self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
                 self._lanes.begin(self._particles, self.workspace.vertices.start, dt)
             for _ in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
-            self._finish(state_in, state_out, dt)
+            self._finish(state_out, bodies, dt)
         self._carry_bodies(state_in, state_out)
 
     def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
@@ -167,7 +169,7 @@ class SolverVBD(SolverBase):
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
         if self._versions() != self._packed_versions:
-            self._pack_elements()
+            self._bind_elements()
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
             self._reserve_rows(rows)
@@ -177,7 +179,7 @@ class SolverVBD(SolverBase):
         inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
         self._launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
 
-    def _bind_contacts(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+    def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
         if contacts is None or contacts.soft_contact_max == 0:
             w.rows.first.zero_()
@@ -188,11 +190,10 @@ class SolverVBD(SolverBase):
         self._launch(count_rows, count, [rows], [w.number])
         wp.utils.array_scan(w.number, w.rows.first, inclusive=True)
         self._launch(list_rows, count, [rows, w.filled], [w.rows])
-        body_q, body_q_prev = self._poses(state_in, state_out)
         self._launch(
             bind_rows,
             w.particles,
-            [rows, self._particles, self._shapes, w.vertices, body_q, body_q_prev, w.memory, self._material(), dt],
+            [rows, self._particles, self._shapes, w.vertices, *bodies, w.memory, self._material(), dt],
             [w.rows],
         )
 
@@ -208,11 +209,10 @@ class SolverVBD(SolverBase):
             self._launch(self._add_contacts, len(color), inputs, [lanes.sums])
         lanes.solve(number, w.vertices)
 
-    def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
         if self.particle_contact_friction == "anchored":
-            body_q, _ = self._poses(state_in, state_out)
-            self._launch(self._remember, w.particles, [w.rows, self._shapes, w.vertices, body_q, dt], [w.memory])
+            self._launch(self._remember, w.particles, [w.rows, self._shapes, w.vertices, bodies[0], dt], [w.memory])
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._launch(finish_vertices, w.particles, [self._particles, dt], outputs)
 
@@ -377,7 +377,14 @@ class SolverVBD(SolverBase):
         self.workspace.reserve(rows)
 
     def _bind_elements(self) -> None:
-        """Which elements act, the lists of them per particle, and the kernels made for them; checks the colours."""
+        """Which elements act, the lists of them per particle, and the kernels made for them; checks the colours.
+
+        Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone.
+        """
+        if self.device.is_capturing:
+            raise RuntimeError(
+                "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
+            )
         count = self._tables["particle"].count
         active = active_elements(self._tables)
         self._colors = self._check_colors(active, count)
@@ -389,11 +396,7 @@ class SolverVBD(SolverBase):
         self._pack_elements()
 
     def _pack_elements(self) -> None:
-        """Never inside a capture: the lists of elements come from the host, and a graph would copy from memory that is gone."""
-        if self.device.is_capturing:
-            raise RuntimeError(
-                "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
-            )
+        """The elements as the kernels read them, for the arrays bound now."""
         self._packed_versions = self._versions()
         self._recorder.forget()
         particles = self._tables["particle"]
@@ -414,7 +417,7 @@ class SolverVBD(SolverBase):
         return [predict_vertices, *sweep, *contact, finish_vertices]
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(self._tables[element.name].version for element, _, _ in self._active)
+        return tuple(self._tables[element.name].version for element in ELEMENTS)
 
     @property
     def _particles(self) -> Any:
