@@ -2,12 +2,14 @@
 
 Attributes:
     graphs: Record the launches of a repeated step into a graph and replay it. ``HOOKE_GRAPHS=0`` in the environment turns it off.
+    workers: Threads that share a step on a CPU; None chooses by the cores and by what is measured. ``HOOKE_WORKERS=2`` in the
+        environment sets it. Results do not depend on it.
     lanes: On a CPU, sum the elements of sixteen particles at a time. ``HOOKE_LANES=0`` in the environment turns it off.
 """
 
 import os
 
-__all__ = ["graphs", "lanes"]
+__all__ = ["graphs", "lanes", "workers"]
 
 
 def _switch(name: str) -> bool:
@@ -16,3 +18,4 @@ def _switch(name: str) -> bool:
 
 graphs: bool = _switch("HOOKE_GRAPHS")
 lanes: bool = _switch("HOOKE_LANES")
+workers: int | None = int(os.environ["HOOKE_WORKERS"]) if os.environ.get("HOOKE_WORKERS", "").isdigit() else None

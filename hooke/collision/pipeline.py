@@ -93,9 +93,9 @@ class CollisionPipeline:
         )  # fmt: skip
         fits = contacts.soft_contact_max >= self.soft_contact_pair_count
         if fits:
-            self._recorder.run(key, self._detect, state, contacts, float(gap))
+            self._recorder.run(key, self._recorder.alone, self._detect, state, contacts, float(gap))
             return
-        self._recorder.run(("count", *key), self._count_contacts, state, float(gap))
+        self._recorder.run(("count", *key), self._recorder.alone, self._count_contacts, state, float(gap))
         if not self.model.device.is_capturing:
             self._make_room(contacts)  # reads the host: the number needed is known now
         self._write_contacts(state, contacts, float(gap))

@@ -18,7 +18,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.math import constant, larger, positive, select, smaller, zero
+from hooke.math import add, constant, div, larger, mul, neg, positive, select, smaller, sub, zero
 
 __all__ = ["anchored_edge", "anchored_friction", "slope_correction", "smoothed_edge", "smoothed_friction"]
 

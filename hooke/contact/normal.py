@@ -11,7 +11,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.math import constant, positive, select, zero
+from hooke.math import add, constant, div, mul, neg, positive, select, sub, zero
 
 __all__ = ["normal_force"]
 

@@ -17,7 +17,7 @@ import warp as wp
 
 from hooke.contact.coulomb import anchored_edge, anchored_friction, slope_correction, smoothed_edge, smoothed_friction
 from hooke.contact.normal import normal_force
-from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, norm, outer, sub
+from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, neg, norm, outer, sub
 
 __all__ = ["FRICTION_LAWS", "make_particle_contact", "make_slip_correction"]
 

@@ -37,8 +37,10 @@ from hooke.math import (
     exact_angle,
     larger,
     mul,
+    neg,
     norm,
     outer,
+    rounded,
     select,
     smaller,
     sub,
@@ -193,7 +195,7 @@ def bending_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: floa
     sine, cosine, _height = hinge_sides(x0, x1, x2, x3)
     sine_start = r.constant[k, 4]
     cosine_start = r.constant[k, 5]
-    turned = angle(sine * cosine_start - cosine * sine_start, cosine * cosine_start + sine * sine_start)
+    turned = angle(rounded(sine * cosine_start) - rounded(cosine * sine_start), cosine * cosine_start + sine * sine_start)
     gradient = hinge_gradient(x0, x1, x2, x3, slot)
     return bending_moment(turned, r.constant[k, 3], gradient, r.constant[k, 1], rate * r.constant[k, 6])
 

@@ -17,7 +17,7 @@ import warp as wp
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, start
-from hooke.math import add, constant, div, dot, isotropic, larger, mul, norm, outer, positive, sub
+from hooke.math import add, constant, div, dot, isotropic, larger, mul, neg, norm, outer, positive, sub
 
 SPRING_TABLE = Table(
     "spring",

@@ -37,6 +37,7 @@ from hooke.math import (
     isotropic,
     larger,
     mul,
+    neg,
     outer,
     positive,
     select,

@@ -26,7 +26,7 @@ import warp as wp
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, start
-from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, outer, positive, root, sub
+from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, neg, outer, positive, root, sub
 
 INF = float("inf")
 

@@ -10,7 +10,8 @@ __all__ = ["lane_options"]
 
 # Inline everything, leave the loops over lanes to the vectoriser: without these the code runs at a fifth of the speed.
 _FLAGS = (
-    "-mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-threshold=0 -mllvm=-unroll-full-max-count=0 -ffp-contract=off"
+    "-mprefer-vector-width=512 "
+    "-mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-threshold=0 -mllvm=-unroll-full-max-count=0 -ffp-contract=fast"
 )
 
 

@@ -18,8 +18,8 @@ import warp as wp
 
 __all__ = [
     "LANES", "Block", "BlockD", "BlockL", "Lanes", "VectorL", "add", "angle", "apply", "constant", "cross", "div", "dot",
-    "exact_angle", "isotropic", "larger", "mul", "norm", "outer", "positive", "root", "select", "smaller", "solve", "sub",
-    "symmetric", "unit_scale", "vector", "zero",
+    "exact_angle", "isotropic", "larger", "mul", "neg", "norm", "outer", "positive", "root", "rounded", "select", "smaller",
+    "solve", "spread", "sub", "symmetric", "unit_scale", "vector", "zero",
 ]  # fmt: skip
 
 
@@ -104,14 +104,75 @@ def symmetric(xx: Lanes, yy: Lanes, zz: Lanes, xy: Lanes, xz: Lanes, yz: Lanes):
     return BlockL(xx, yy, zz, xy, xz, yz)
 
 
-@wp.func
-def mul(a: Lanes, b: Lanes):
-    return wp.cw_mul(a, b)
+def _native(vectors: str, each: str, names: str) -> str:
+    """Native code of a function of lanes.
+
+    Warp's own operators on vectors are loops over an array, which the compiler keeps in memory. Clang's vectors stay in registers.
+
+    Args:
+        vectors: The result as an expression in Clang vectors.
+        each: The same in lane ``l`` of the arguments, for compilers without such vectors (those of CUDA).
+        names: The arguments.
+    """
+    load = "".join(f"lanes_t v{n}; __builtin_memcpy(&v{n}, &{n}, sizeof(v{n})); " for n in names)
+    plain = "".join(f"auto v{n} = {n}[l]; " for n in names)
+    return f"""
+    wp::vec_t<{LANES}, float> result;
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    for (auto l = 0; l < {LANES}; l++) {{ {plain} result[l] = {each or vectors}; }}
+#else
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    {load}
+    lanes_t value = {vectors};
+    __builtin_memcpy(&result, &value, sizeof(value));
+#endif
+    return result;
+"""
+
+
+@wp.func_native(_native("va + vb", "", "ab"))
+def add(a: Lanes, b: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("va - vb", "", "ab"))
+def sub(a: Lanes, b: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("va * vb", "", "ab"))
+def mul(a: Lanes, b: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("s * va", "s * va", "a"))
+def mul(s: wp.float32, a: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("-va", "", "a"))
+def neg(a: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("(lanes_t)(a)", "a", ""))
+def spread(a: wp.float32) -> Lanes: ...
+
+
+# A division of 16 floats takes as long as 30 multiplications; the approximate reciprocal and a Newton step err by 1e-7.
+@wp.func_native(
+    _native(
+        """1.0f / va;
+#if defined(__AVX512F__)
+    value = __builtin_ia32_rcp14ps512_mask(va, va, (unsigned short)-1);
+    value = value * (2.0f - va * value);
+#endif
+""",
+        "1.0f / va",
+        "a",
+    )
+)
+def reciprocal(a: Lanes) -> Lanes: ...
 
 
 @wp.func
 def div(a: Lanes, b: Lanes):
-    return wp.cw_div(a, b)
+    return a * reciprocal(b)
 
 
 @wp.func
@@ -130,13 +191,18 @@ def mul(s: Lanes, a: VectorL):
 
 
 @wp.func
+def neg(a: VectorL):
+    return VectorL(-a.x, -a.y, -a.z)
+
+
+@wp.func
 def mul(a: VectorL, s: Lanes):
     return VectorL(s * a.x, s * a.y, s * a.z)
 
 
 @wp.func
 def div(a: VectorL, s: Lanes):
-    return VectorL(a.x / s, a.y / s, a.z / s)
+    return reciprocal(s) * a
 
 
 def _each(expression: str) -> str:
@@ -144,24 +210,74 @@ def _each(expression: str) -> str:
     return f"wp::vec_t<{LANES}, float> r; for (auto l = 0; l < {LANES}; l++) r[l] = {expression}; return r;"
 
 
-@wp.func_native(_each("::sqrtf(a[l])"))
+# The products of a b - c d must both be rounded for the difference to vanish where they are equal: fused, only one would be.
+@wp.func_native(
+    _native(
+        """va;
+#if defined(__AVX512F__)
+    asm("" : "+v"(value));
+#else
+    asm("" : "+m"(value));
+#endif
+""",
+        "va",
+        "a",
+    )
+)
+def rounded(a: Lanes) -> Lanes: ...
+
+
+@wp.func_native(_native("__builtin_elementwise_sqrt(va)", "::sqrtf(va)", "a"))
 def root(a: Lanes) -> Lanes: ...
 
 
-@wp.func_native(_each("a[l] > b[l] ? a[l] : b[l]"))
+@wp.func_native(_native("va > vb ? va : vb", "", "ab"))
 def larger(a: Lanes, b: Lanes) -> Lanes: ...
 
 
-@wp.func_native(_each("a[l] < b[l] ? a[l] : b[l]"))
+@wp.func_native(_native("va < vb ? va : vb", "", "ab"))
 def smaller(a: Lanes, b: Lanes) -> Lanes: ...
 
 
-@wp.func_native(_each("condition[l] > 0.0f ? a[l] : b[l]"))
-def select(condition: Lanes, a: Lanes, b: Lanes) -> Lanes: ...
+@wp.func_native(_native("vc > 0.0f ? va : vb", "", "cab"))
+def select(c: Lanes, a: Lanes, b: Lanes) -> Lanes: ...
 
 
-# atan2 one lane after the other: that of numbers to the last bit.
-@wp.func_native(_each("::atan2f(y[l], x[l])"))
+# atan2 in double precision, rounded once: what the host measures. With t = min/max in [0, 1], taken to [-tan(pi/8), tan(pi/8)] by
+# atan t = pi/4 + atan((t - 1)/(t + 1)), and the polynomial of degree 8 in t^2 that fits atan(t)/t there to 3e-14.
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, float> result;
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    for (auto l = 0; l < {LANES}; l++) result[l] = ::atan2f(y[l], x[l]);
+#else
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    typedef double wide_t __attribute__((ext_vector_type({LANES})));
+    lanes_t vx, vy;
+    __builtin_memcpy(&vx, &x, sizeof(vx));
+    __builtin_memcpy(&vy, &y, sizeof(vy));
+    wide_t wx = __builtin_convertvector(vx, wide_t), wy = __builtin_convertvector(vy, wide_t);
+    wide_t ax = __builtin_elementwise_abs(wx), ay = __builtin_elementwise_abs(wy);
+    wide_t low = __builtin_elementwise_min(ax, ay), high = __builtin_elementwise_max(ax, ay);
+    auto far = low > 0.41421356237309503 * high;
+    wide_t t = (far ? low - high : low) / __builtin_elementwise_max(far ? low + high : high, (wide_t)(1.0e-300));
+    wide_t s = t * t, p = 0.030699781122122478;
+    p = p * s - 0.05877079275516299;
+    p = p * s + 0.07564424387910108;
+    p = p * s - 0.0907849722950387;
+    p = p * s + 0.11110393545818359;
+    p = p * s - 0.14285690796867265;
+    p = p * s + 0.1999999961292473;
+    p = p * s - 0.3333333333086916;
+    wide_t a = t + t * s * p;
+    a = far ? a + 0.78539816339744828 : a;
+    a = ay > ax ? 1.5707963267948966 - a : a;
+    a = wx < 0.0 ? 3.1415926535897931 - a : a;
+    a = wy < 0.0 ? -a : a;
+    lanes_t value = __builtin_convertvector(a, lanes_t);
+    __builtin_memcpy(&result, &value, sizeof(value));
+#endif
+    return result;
+""")
 def exact_angle(y: Lanes, x: Lanes) -> Lanes: ...
 
 
@@ -190,18 +306,18 @@ def angle(y: Lanes, x: Lanes):
     """atan2 without branches, by an odd minimax polynomial of the arc tangent on [0, 1] (error 7e-9)."""
     ax = larger(x, -x)
     ay = larger(y, -y)
-    t = smaller(ax, ay) / larger(larger(ax, ay), Lanes(1.0e-36))
+    t = smaller(ax, ay) / larger(larger(ax, ay), spread(1.0e-36))
     s = t * t
-    p = Lanes(0.00262224) * s + Lanes(-0.01513252)
-    p = p * s + Lanes(0.04112183)
-    p = p * s + Lanes(-0.07366703)
-    p = p * s + Lanes(0.10573931)
-    p = p * s + Lanes(-0.14185975)
-    p = p * s + Lanes(0.19990396)
-    p = p * s + Lanes(-0.33332986)
+    p = spread(0.00262224) * s + spread(-0.01513252)
+    p = p * s + spread(0.04112183)
+    p = p * s + spread(-0.07366703)
+    p = p * s + spread(0.10573931)
+    p = p * s + spread(-0.14185975)
+    p = p * s + spread(0.19990396)
+    p = p * s + spread(-0.33332986)
     p = t + t * s * p
-    p = select(ay - ax, Lanes(1.57079633) - p, p)
-    p = select(-x, Lanes(3.14159265) - p, p)
+    p = select(ay - ax, spread(1.57079633) - p, p)
+    p = select(-x, spread(3.14159265) - p, p)
     return select(-y, -p, p)
 
 
@@ -255,6 +371,11 @@ for Number in NUMBERS:
 def constant(value: wp.float32, like: Any):
     """The literal ``value`` as a number of the kind of ``like``."""
     return type(like)(value)
+
+
+@wp.func
+def constant(value: wp.float32, like: Lanes):
+    return spread(value)
 
 
 @wp.func

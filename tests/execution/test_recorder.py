@@ -66,10 +66,10 @@ CHANGES = [stiffer, slipperier, shorter, more_sweeps, new_gravity, new_material,
 
 def test_replayed_steps_equal_launched_ones(monkeypatch):
     recorded, solver = drape()
-    assert any(graph is not None for graph in solver._recorder._graphs.values())
+    assert any(solver._recorder._recorded.values())
     monkeypatch.setattr(config, "graphs", False)
     launched, solver = drape()
-    assert not solver._recorder._graphs
+    assert not solver._recorder._recorded
     assert np.array_equal(recorded, launched)
 
 
@@ -111,9 +111,9 @@ def test_the_recorder_keeps_few_graphs_and_forgets_the_oldest():
         recorder.run(number, fill, number)
         assert value.numpy()[0] == number
     assert calls == [1, 1, 2, 2, 3, 1]  # launched, recorded and replayed, replayed; 1 was forgotten for 3
-    assert list(recorder._graphs) == [3, 1]
+    assert list(recorder._recorded) == [3, 1]
     recorder.forget()
-    assert not recorder._graphs
+    assert not recorder._recorded
 
 
 def test_inside_a_capture_of_the_user_nothing_is_recorded():
@@ -122,7 +122,7 @@ def test_inside_a_capture_of_the_user_nothing_is_recorded():
     with wp.ScopedCapture(device="cpu") as capture:
         for _ in range(3):
             recorder.run("key", value.fill_, 7.0)
-    assert not recorder._graphs
+    assert not recorder._recorded
     wp.capture_launch(capture.graph)
     assert value.numpy()[0] == 7.0
 

@@ -13,6 +13,7 @@ import warp as wp
 
 from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.contact.particle import make_particle_contact
+from hooke.execution.work import Work, first_item, next_item
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected
@@ -88,8 +89,9 @@ def find_anchor(memory: ContactMemory, i: int, shape: int):
     return found
 
 
-@wp.kernel(enable_backward=False)
-def bind_rows(
+@wp.func
+def bind_particle(
+    i: int,
     rows: SoftRows,
     particles: Particles,
     shapes: Shapes,
@@ -102,7 +104,6 @@ def bind_rows(
     bound: ContactRows,
 ):
     """Fill the rows of one particle: geometry and material for the step, and the anchor from which slip is measured."""
-    i = wp.tid()
     first = bound.first[i]
     last = bound.first[i + 1]
     sort_by_shape(rows, bound, first, last)
@@ -133,6 +134,26 @@ def bind_rows(
         bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
         hold = wp.max(stiffness, particles.mass[i] / (dt * dt))
         bound.grip[k] = wp.where(material.hold > 0.0, material.hold * hold, material.slip * dt)
+
+
+@wp.kernel(enable_backward=False)
+def bind_rows(
+    work: Work,
+    rows: SoftRows,
+    particles: Particles,
+    shapes: Shapes,
+    vertices: VertexMotion,
+    body_q: wp.array(dtype=wp.transform),
+    body_q_prev: wp.array(dtype=wp.transform),
+    memory: ContactMemory,
+    material: ContactMaterial,
+    dt: float,
+    bound: ContactRows,
+):
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        bind_particle(i, rows, particles, shapes, vertices, body_q, body_q_prev, memory, material, dt, bound)
+        i = next_item(work, i)
 
 
 @wp.kernel(enable_backward=False)
@@ -183,26 +204,36 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
     """The kernels (remember, forces) for a friction law."""
     evaluate = make_row_contact(friction)
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def remember_contacts(
-        rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float,
+    @wp.func
+    def remember(
+        rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float, i: int,
         memory: ContactMemory,
     ):  # fmt: skip
-        """Keep the anchors, dragged along where the contact slid; a contact without load has none."""
-        i = wp.tid()
-        memory.first[i] = rows.first[i]
-        if i == memory.first.shape[0] - 2:
-            memory.first[i + 1] = rows.first[i + 1]
         for r in range(rows.first[i], rows.first[i + 1]):
             _g, _h, load, tangential = evaluate(rows, vertices, i, r, dt)
             n = rows.normal[r]
-            surface = vertices.x[i] - wp.dot(n, rows.offset[r] + vertices.displacement[i]) * n
-            slip = rows.reach[r] + vertices.displacement[i]
+            d = vertices.displacement[i]
+            surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
+            slip = rows.reach[r] + d
             slip = slip - wp.dot(n, slip) * n
             held = tangential / rows.grip[r]
             inverse = wp.transform_inverse(body_pose(shapes.body[rows.shape[r]], body_q))
             memory.anchor[r] = wp.transform_point(inverse, surface - held * slip)
             memory.shape[r] = wp.where(load > 0.0, rows.shape[r], -1)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def remember_contacts(
+        work: Work, rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float,
+        memory: ContactMemory,
+    ):  # fmt: skip
+        """Keep the anchors, dragged along where the contact slid; a contact without load has none."""
+        i = first_item(work, wp.tid())
+        while i >= 0:
+            memory.first[i] = rows.first[i]
+            if i == memory.first.shape[0] - 2:
+                memory.first[i + 1] = rows.first[i + 1]
+            remember(rows, shapes, vertices, body_q, dt, i, memory)
+            i = next_item(work, i)
 
     @wp.kernel(module="unique", enable_backward=False)
     def write_contact_forces(
@@ -213,7 +244,8 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
         for r in range(rows.first[i], rows.first[i + 1]):
             gradient, _h, _load, _tangential = evaluate(rows, vertices, i, r, dt)
             n = rows.normal[r]
-            surface = vertices.x[i] - wp.dot(n, rows.offset[r] + vertices.displacement[i]) * n
+            d = vertices.displacement[i]
+            surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
             torque = wp.cross(surface, -gradient)
             force[offset + rows.source[r]] = wp.spatial_vector(-gradient, torque)
 

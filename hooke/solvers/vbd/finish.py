@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from hooke.execution.work import Work, first_item, next_item
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import VertexMotion
@@ -11,9 +12,13 @@ __all__ = ["finish_vertices"]
 
 @wp.kernel(enable_backward=False)
 def finish_vertices(
-    particles: Particles, dt: float, vertices: VertexMotion, q: wp.array(dtype=wp.vec3), qd: wp.array(dtype=wp.vec3)
+    work: Work, particles: Particles, dt: float, vertices: VertexMotion, q: wp.array(dtype=wp.vec3), qd: wp.array(dtype=wp.vec3)
 ):
-    i = wp.tid()
-    vertices.seen[i] = 1
-    q[i] = vertices.x[i]
-    qd[i] = wp.where(is_fixed(particles, i), wp.vec3(0.0), vertices.displacement[i] / dt)
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        vertices.seen[i] = 1
+        x = vertices.start[i] + vertices.displacement[i]
+        vertices.x[i] = x
+        q[i] = x
+        qd[i] = wp.where(is_fixed(particles, i), wp.vec3(0.0), vertices.displacement[i] / dt)
+        i = next_item(work, i)

@@ -1,8 +1,8 @@
-"""The sums of the elements of sixteen particles at a time, for CPUs.
+"""Sweeps over sixteen particles at a time, for CPUs.
 
 Particles of a colour are sorted by the number of their records and by place, and cut into groups of 16 lanes. Every view of an element
-(:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group has as many rows in it as its busiest particle needs,
-and the rows that others lack have constants of zero.
+(:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group has as many rows in it as its busiest particle needs.
+Rows that others lack, and lanes without a particle, stand for a particle behind the last one, which weighs nothing and never moves.
 """
 
 import functools
@@ -12,123 +12,142 @@ import numpy as np
 import warp as wp
 
 from hooke.elements import Element
-from hooke.elements.lanes import IndexLanes, LaneRecords, LaneView, gather_vectors
+from hooke.elements.lanes import IndexLanes, LaneRecords, LaneView, gather_vectors, scatter_vectors
 from hooke.execution.flags import lane_options
-from hooke.math import LANES, Lanes, add, isotropic, mul, select, solve, sub, symmetric, vector
+from hooke.execution.work import Work, first_item, next_item
+from hooke.math import LANES, Lanes, add, isotropic, mul, select, solve, spread, sub, symmetric, vector
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import VertexMotion
 
-__all__ = ["LaneSweep", "make_lane_kernels", "place_records"]
+__all__ = ["LaneGroups", "LaneSweep", "make_lane_kernels"]
 
 
-def _kernel(function: Any, name: str) -> Any:
-    """A kernel in a module of its own: in one with others the compiler inlines less, and a sweep takes a fifth longer."""
-    return wp.kernel(function, name=name, module="unique", enable_backward=False, module_options=lane_options())
+@wp.struct
+class LaneGroups:
+    """The groups of a step: particles, their m/dt^2 (0 if fixed), whether any has contacts, and the sums of those that have.
+
+    ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
+    """
+
+    own: wp.array(dtype=IndexLanes)
+    inertia: wp.array(dtype=Lanes)
+    touched: wp.array(dtype=wp.int32)
+    sums: wp.array2d(dtype=Lanes)
 
 
 @functools.cache
-def make_lane_kernels(elements: tuple[Element, ...]) -> tuple[list[tuple[Any, Any]], Any]:
-    """The kernels for some kinds of elements: (sum, begin) of every view, and the block solve."""
-    views = [_make_view_kernels(view, f"{element.name}_{n}") for element in elements for n, view in enumerate(element.views)]
-    return views, _make_solve_kernel()
+def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
+    """The records of some views as a chain of structs, and the function that sums their derivatives."""
+    if not views:
 
+        @wp.struct
+        class ChainEnd:
+            nothing: wp.int32
 
-@functools.cache
-def _make_view_kernels(view: LaneView, name: str) -> tuple[Any, Any]:
-    """The kernels (sum, begin) of a view; begin is None where there is nothing to begin."""
-    evaluate = view.evaluate
+        @wp.func
+        def sum_none(chain: ChainEnd, g: int, d: wp.array(dtype=wp.vec3), rate: float):
+            zero = spread(0.0)
+            return vector(zero, zero, zero), isotropic(zero)
 
-    def sum_records(
-        group: int, records: LaneRecords, d: wp.array(dtype=wp.vec3), rate: float, first_view: int, sums: wp.array2d(dtype=Lanes)
-    ):
-        g = group + wp.tid()
-        gradient = vector(Lanes(0.0), Lanes(0.0), Lanes(0.0))
-        hessian = isotropic(Lanes(0.0))
-        if first_view == 0:
-            gradient, hessian = read_sums(sums, g)
-        for k in range(records.first[g], records.first[g + 1]):
-            dg, dh = evaluate(records, k, d, rate)
+        return ChainEnd, sum_none
+
+    Rest, sum_rest = _make_chain(views[1:])
+    evaluate = views[0].evaluate
+    Chain = wp.struct(type(f"LaneChain{len(views)}", (), {"__annotations__": {"records": LaneRecords, "rest": Rest},
+                                                        "__module__": __name__, "__qualname__": f"LaneChain{len(views)}"}))  # fmt: skip
+
+    @wp.func
+    def sum_views(chain: Chain, g: int, d: wp.array(dtype=wp.vec3), rate: float):
+        gradient, hessian = sum_rest(chain.rest, g, d, rate)
+        for k in range(chain.records.first[g], chain.records.first[g + 1]):
+            dg, dh = evaluate(chain.records, k, d, rate)
             gradient = gradient + dg
             hessian = hessian + dh
-        sums[g, 0] = gradient.x
-        sums[g, 1] = gradient.y
-        sums[g, 2] = gradient.z
-        sums[g, 3] = hessian.xx
-        sums[g, 4] = hessian.yy
-        sums[g, 5] = hessian.zz
-        sums[g, 6] = hessian.xy
-        sums[g, 7] = hessian.xz
-        sums[g, 8] = hessian.yz
+        return gradient, hessian
 
-    return _kernel(sum_records, f"sum_{name}"), None if view.begin is None else _make_begin_kernel(view.begin)
+    return Chain, sum_views
+
+
+@functools.cache
+def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The kernels for some views: the sweep over a colour, and for every view what begins a step."""
+    Chain, sum_views = _make_chain(views)
+
+    @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+    def sweep_lanes(work: Work, chain: Chain, rate: float, groups: LaneGroups, vertices: VertexMotion):
+        """Newton steps of the particles of a colour; for groups with contacts only the sums."""
+        g = first_item(work, wp.tid())
+        while g >= 0:
+            gradient, hessian = sum_views(chain, g, vertices.displacement, rate)
+            if groups.touched[g] != 0:
+                groups.sums[g, 0] = gradient.x
+                groups.sums[g, 1] = gradient.y
+                groups.sums[g, 2] = gradient.z
+                groups.sums[g, 3] = hessian.xx
+                groups.sums[g, 4] = hessian.yy
+                groups.sums[g, 5] = hessian.zz
+                groups.sums[g, 6] = hessian.xy
+                groups.sums[g, 7] = hessian.xz
+                groups.sums[g, 8] = hessian.yz
+            else:
+                i = groups.own[g]
+                m = groups.inertia[g]
+                d = gather_vectors(vertices.displacement, i)
+                step = solve(hessian + isotropic(m), gradient + m * (d - gather_vectors(vertices.target, i)))
+                d = d - select(m, spread(1.0), spread(0.0)) * step
+                scatter_vectors(d.x, d.y, d.z, i, vertices.displacement)
+            g = next_item(work, g)
+
+    return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
 
 
 @functools.cache
 def _make_begin_kernel(begin: Any) -> Any:
-    def begin_records(records: LaneRecords):
-        begin(records, wp.tid())
+    if begin is None:
 
-    return _kernel(begin_records, "begin_records")
+        @wp.func
+        def nothing(records: LaneRecords, k: int):
+            return
 
+        begin = nothing
 
-@functools.cache
-def _make_solve_kernel() -> Any:
-    def solve_lanes(
-        group: int, own: wp.array(dtype=IndexLanes), inertia: wp.array(dtype=Lanes), sums: wp.array2d(dtype=Lanes),
-        vertices: VertexMotion,
-    ):  # fmt: skip
-        """The Newton step of all particles of a group; inertia 0 marks those that are fixed, index -1 lanes without one."""
-        g = group + wp.tid()
-        i = own[g]
-        m = inertia[g]
-        d = gather_vectors(vertices.displacement, i)
-        gradient, hessian = read_sums(sums, g)
-        step = solve(hessian + isotropic(m), gradient + m * (d - gather_vectors(vertices.target, i)))
-        free = select(m, Lanes(1.0), Lanes(0.0))
-        d = d - free * step
-        scatter(d.x, d.y, d.z, i, vertices.displacement)
-        x = gather_vectors(vertices.start, i) + d
-        scatter(x.x, x.y, x.z, i, vertices.x)
+    @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+    def begin_records(work: Work, x_start: wp.array(dtype=wp.vec3), records: LaneRecords):
+        """Where the particles of a record start the step, seen from its first, and what follows from that."""
+        k = first_item(work, wp.tid())
+        while k >= 0:
+            origin = gather_vectors(x_start, records.index[k, 0])
+            for p in range(1, records.index.shape[1]):
+                way = gather_vectors(x_start, records.index[k, p]) - origin
+                c = 3 * (p - 1)
+                records.offset[k, c] = way.x
+                records.offset[k, c + 1] = way.y
+                records.offset[k, c + 2] = way.z
+            begin(records, k)
+            k = next_item(work, k)
 
-    return _kernel(solve_lanes, "solve_lanes")
-
-
-@wp.func
-def read_sums(sums: wp.array2d(dtype=Lanes), g: int):
-    gradient = vector(sums[g, 0], sums[g, 1], sums[g, 2])
-    return gradient, symmetric(sums[g, 3], sums[g, 4], sums[g, 5], sums[g, 6], sums[g, 7], sums[g, 8])
-
-
-@wp.func_native(
-    f"for (auto l = 0; l < {LANES}; l++) if (i[l] >= 0) {{ "
-    "auto p = reinterpret_cast<float*>(target.data) + 3 * i[l]; p[0] = x[l]; p[1] = y[l]; p[2] = z[l]; }"
-)
-def scatter(x: Lanes, y: Lanes, z: Lanes, i: IndexLanes, target: wp.array(dtype=wp.vec3)): ...
+    return begin_records
 
 
 @wp.kernel(enable_backward=False)
-def weigh_lanes(own: wp.array2d(dtype=wp.int32), particles: Particles, dt: float, inertia: wp.array2d(dtype=wp.float32)):
-    """m/dt^2 of every lane; 0 for a particle that is fixed, and for a lane without one."""
-    g, lane = wp.tid()
-    i = own[g, lane]
-    inertia[g, lane] = 0.0
-    if i >= 0:
-        if not is_fixed(particles, i):
-            inertia[g, lane] = particles.mass[i] / (dt * dt)
-
-
-@wp.kernel(enable_backward=False)
-def place_records(
-    index: wp.array3d(dtype=wp.int32), x_start: wp.array(dtype=wp.vec3), offset: wp.array3d(dtype=wp.float32)
+def weigh_lanes(
+    work: Work, own: wp.array2d(dtype=wp.int32), particles: Particles, row_first: wp.array(dtype=wp.int32), dt: float,
+    inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """Where the particles of a record start the step, seen from its first."""
-    k, lane = wp.tid()
-    origin = x_start[index[k, 0, lane]]
-    for p in range(1, index.shape[1]):
-        way = x_start[index[k, p, lane]] - origin
-        for c in range(3):
-            offset[k, 3 * (p - 1) + c, lane] = way[c]
+    """m/dt^2 of every lane, 0 for a particle that is fixed, and whether anything touches a group."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        rows = int(0)
+        for lane in range(own.shape[1]):
+            i = own[g, lane]
+            inertia[g, lane] = 0.0
+            if i < particles.mass.shape[0]:
+                rows += row_first[i + 1] - row_first[i]
+                if not is_fixed(particles, i):
+                    inertia[g, lane] = particles.mass[i] / (dt * dt)
+        touched[g] = rows
+        g = next_item(work, g)
 
 
 def _lanes(rows: int, columns: int, device: Any) -> tuple[wp.array, wp.array]:
@@ -141,7 +160,7 @@ def _lanes(rows: int, columns: int, device: Any) -> tuple[wp.array, wp.array]:
 class ViewRecords:
     """The records of one view of one kind of element."""
 
-    def __init__(self, kernels: tuple[Any, Any], entries: tuple[np.ndarray, np.ndarray, np.ndarray], sweep: "LaneSweep"):
+    def __init__(self, begin: Any, entries: tuple[np.ndarray, np.ndarray, np.ndarray], sweep: "LaneSweep"):
         own, index, constants = entries
         device = sweep.device
         group, lane = sweep.group_of[own], sweep.lane_of[own]
@@ -150,7 +169,7 @@ class ViewRecords:
         np.maximum.at(count, group, rank + 1)
         first = np.concatenate([[0], np.cumsum(count)])
         rows, row = int(first[-1]), first[group] + rank
-        packed = np.zeros((rows, index.shape[1], LANES), np.int32)
+        packed = np.full((rows, index.shape[1], LANES), len(sweep.group_of), np.int32)
         packed[row, :, lane] = index
         values = np.zeros((rows, constants.shape[1], LANES), np.float32)
         values[row, :, lane] = constants
@@ -163,7 +182,7 @@ class ViewRecords:
         records.first = wp.array(first, dtype=wp.int32, device=device)
         records.index = wp.array(ptr=self.index.ptr, dtype=IndexLanes, shape=packed.shape[:2], device=device)
         records.offset, records.constant = offset_lanes, constant_lanes
-        self.sum, self.begin = kernels
+        self.begin = begin
 
 
 def _rank_within(own: np.ndarray) -> np.ndarray:
@@ -178,75 +197,75 @@ def _rank_within(own: np.ndarray) -> np.ndarray:
 
 
 class LaneSweep:
-    """Groups of lanes of every colour, the records of all views, and their sums.
+    """Groups of lanes of every colour, and the records of all views.
 
     Args:
         active: Kinds of elements that act, with the rows that do and their particles.
         tables: Tables of the model.
         colors: Particles of every colour (NumPy).
         place: Positions by which neighbours are put side by side, shape (n, 3).
-        device: A CPU.
+        recorder: Launches the kernels.
     """
 
     def __init__(self, active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], colors: list[np.ndarray],
-                 place: np.ndarray, device: Any):  # fmt: skip
-        self.device = device
+                 place: np.ndarray, recorder: Any):  # fmt: skip
+        device = self.device = recorder.device
+        self._recorder = recorder
         count = len(place)
         load = np.zeros(count, np.int64)
         for _element, _rows, stencils in active:
             load += np.bincount(stencils.reshape(-1), minlength=count)
         key = _morton(place)
         self.group_of, self.lane_of = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self.ranges, self.colors, at = [], [], 0
+        self.ranges, at = [], 0
         for color in colors:
             ordered = color[np.lexsort((key[color], load[color]))]
             lane = np.arange(len(ordered))
             self.group_of[ordered], self.lane_of[ordered] = at + lane // LANES, lane % LANES
-            groups = -(-len(ordered) // LANES)
-            self.ranges.append((at, at + groups))
-            self.colors.append(wp.array(ordered.astype(np.int32), dtype=wp.int32, device=device))
-            at += groups
+            number = -(-len(ordered) // LANES)
+            self.ranges.append((at, number))
+            at += number
         self.group_count = at
-        own = np.full((at, LANES), -1, np.int32)
+        own = np.full((at, LANES), count, np.int32)
         own[self.group_of, self.lane_of] = np.arange(count)
         self.own = wp.array(own, dtype=wp.int32, device=device)
-        self.own_lanes = wp.array(ptr=self.own.ptr, dtype=IndexLanes, shape=at, device=device)
         self.inertia = wp.zeros((at, LANES), dtype=wp.float32, device=device)
-        self.inertia_lanes = wp.array(ptr=self.inertia.ptr, dtype=Lanes, shape=at, device=device)
-        self.sums, self.sum_lanes = _lanes(at, 9, device)
-        kernels, self._solve = make_lane_kernels(tuple(element for element, _, _ in active))
+        self.sums, sum_lanes = _lanes(at, 9, device)
+        groups = self.groups = LaneGroups()
+        groups.own = wp.array(ptr=self.own.ptr, dtype=IndexLanes, shape=at, device=device)
+        groups.inertia = wp.array(ptr=self.inertia.ptr, dtype=Lanes, shape=at, device=device)
+        groups.touched, groups.sums = wp.zeros(at, dtype=wp.int32, device=device), sum_lanes
+        views = tuple(view for element, _, _ in active for view in element.views)
+        self._sweep, begins = make_lane_kernels(views)
         entries = [_entries(element, view, rows, stencils, tables) for element, rows, stencils in active for view in element.views]
-        self.views = [ViewRecords(pair, entry, self) for pair, entry in zip(kernels, entries, strict=True)]
+        self.views = [ViewRecords(begin, entry, self) for begin, entry in zip(begins, entries, strict=True)]
+        self._chain = _pack_chain(views, self.views)
 
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        views = [kernel for view in self.views for kernel in (view.sum, view.begin)]
-        return [weigh_lanes, *views, self._solve]
+        return [weigh_lanes, *(view.begin for view in self.views), self._sweep]
 
-    def begin(self, particles: Any, x_start: wp.array, dt: float) -> None:
-        """Before the sweeps of a step: what everything weighs and where it starts."""
-        inputs = [self.own, particles, dt]
-        wp.launch(weigh_lanes, dim=(self.group_count, LANES), inputs=inputs, outputs=[self.inertia], device=self.device)
+    def begin(self, particles: Any, row_first: wp.array, x_start: wp.array, dt: float) -> None:
+        """Before the sweeps of a step: what everything weighs, where it starts, and what is touched."""
+        inputs = [self.own, particles, row_first, dt]
+        self._recorder.launch(weigh_lanes, self.group_count, inputs, [self.inertia, self.groups.touched])
         for view in self.views:
-            wp.launch(
-                place_records, dim=(view.rows, LANES), inputs=[view.index, x_start], outputs=[view.offset], device=self.device
-            )
-            if view.begin is not None:
-                wp.launch(view.begin, dim=view.rows, inputs=[view.records], device=self.device)
+            self._recorder.launch(view.begin, view.rows, [x_start], [view.records])
 
-    def sum_elements(self, color: int, displacement: wp.array, dt: float) -> None:
-        """Derivatives of all elements at the particles of a colour."""
-        first, last = self.ranges[color]
-        for n, view in enumerate(self.views):
-            inputs = [first, view.records, displacement, 1.0 / dt, int(n == 0)]
-            wp.launch(view.sum, dim=last - first, inputs=inputs, outputs=[self.sum_lanes], device=self.device)
+    def sweep(self, color: int, vertices: Any, dt: float) -> None:
+        """Newton steps of the untouched particles of a colour, and the sums of the others."""
+        first, count = self.ranges[color]
+        self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], [self.groups, vertices], first=first)
 
-    def solve(self, color: int, vertices: Any) -> None:
-        """Newton steps of the particles of a colour with the sums as they are."""
-        first, last = self.ranges[color]
-        inputs = [first, self.own_lanes, self.inertia_lanes, self.sum_lanes]
-        wp.launch(self._solve, dim=last - first, inputs=inputs, outputs=[vertices], device=self.device)
+
+def _pack_chain(views: tuple[LaneView, ...], records: list[ViewRecords]) -> Any:
+    chain = _make_chain(())[0]()
+    for n in reversed(range(len(views))):
+        link = _make_chain(views[n:])[0]()
+        link.records, link.rest = records[n].records, chain
+        chain = link
+    return chain
 
 
 def _entries(element: Element, view: LaneView, rows: np.ndarray, stencils: np.ndarray, tables: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ A particle in free fall starts where inertia takes it, a resting one where it re
 
 import warp as wp
 
+from hooke.execution.work import Work, first_item, next_item
 from hooke.model.enums import ParticleFlags
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.workspace import VertexMotion
@@ -39,6 +40,7 @@ def first_guess(velocity: wp.vec3, old_velocity: wp.vec3, push: wp.vec3, dt: flo
 
 @wp.kernel(enable_backward=False)
 def predict_vertices(
+    work: Work,
     particles: Particles,
     gravity: wp.array(dtype=wp.vec3),
     q: wp.array(dtype=wp.vec3),
@@ -48,20 +50,21 @@ def predict_vertices(
     adaptive: int,
     vertices: VertexMotion,
 ):
-    i = wp.tid()
-    if wp.length(q[i] - vertices.x[i]) > MOVED * particles.radius[i]:
-        vertices.seen[i] = 0  # the caller has put it elsewhere
-    target = wp.vec3(0.0)
-    guess = wp.vec3(0.0)
-    if not is_fixed(particles, i):
-        w = particles.world[i]
-        push = gravity[wp.where(w < 0, gravity.shape[0] - 1, w)] + particles.inv_mass[i] * f[i]
-        target = dt * (qd[i] + dt * push)
-        guess = target
-        if adaptive != 0 and vertices.seen[i] != 0:
-            guess = first_guess(qd[i], vertices.velocity[i], push, dt)
-    vertices.velocity[i] = qd[i]
-    vertices.start[i] = q[i]
-    vertices.target[i] = target
-    vertices.displacement[i] = guess
-    vertices.x[i] = q[i] + guess
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        if wp.length(q[i] - vertices.x[i]) > MOVED * particles.radius[i]:
+            vertices.seen[i] = 0  # the caller has put it elsewhere
+        target = wp.vec3(0.0)
+        guess = wp.vec3(0.0)
+        if not is_fixed(particles, i):
+            w = particles.world[i]
+            push = gravity[wp.where(w < 0, gravity.shape[0] - 1, w)] + particles.inv_mass[i] * f[i]
+            target = dt * (qd[i] + dt * push)
+            guess = target
+            if adaptive != 0 and vertices.seen[i] != 0:
+                guess = first_guess(qd[i], vertices.velocity[i], push, dt)
+        vertices.velocity[i] = qd[i]
+        vertices.start[i] = q[i]
+        vertices.target[i] = target
+        vertices.displacement[i] = guess
+        i = next_item(work, i)

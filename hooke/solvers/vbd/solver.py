@@ -152,12 +152,12 @@ class SolverVBD(SolverBase):
             bodies = self._poses(state_in, state_out)
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
-                self._lanes.begin(self._particles, self.workspace.vertices.start, dt)
+                self._lanes.begin(self._particles, self.workspace.rows.first, self.workspace.vertices.start, dt)
             for _ in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
             self._finish(state_out, bodies, dt)
-        self._carry_bodies(state_in, state_out)
+        self._recorder.alone(self._carry_bodies, state_in, state_out)
 
     def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
@@ -177,44 +177,47 @@ class SolverVBD(SolverBase):
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
         inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
-        self._launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
+        self._recorder.launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
         if contacts is None or contacts.soft_contact_max == 0:
-            w.rows.first.zero_()
+            self._recorder.alone(w.rows.first.zero_)
             return
-        rows, count = soft_rows(contacts), contacts.soft_contact_max
+        rows = soft_rows(contacts)
+        self._recorder.alone(self._list_rows, rows, contacts.soft_contact_max)
+        inputs = [rows, self._particles, self._shapes, w.vertices, *bodies, w.memory, self._material(), dt]
+        self._recorder.launch(bind_rows, w.particles, inputs, [w.rows])
+
+    def _list_rows(self, rows: Any, count: int) -> None:
+        """The rows of every particle."""
+        w = self.workspace
         w.number.zero_()
         w.filled.zero_()
         self._launch(count_rows, count, [rows], [w.number])
         wp.utils.array_scan(w.number, w.rows.first, inclusive=True)
         self._launch(list_rows, count, [rows, w.filled], [w.rows])
-        self._launch(
-            bind_rows,
-            w.particles,
-            [rows, self._particles, self._shapes, w.vertices, *bodies, w.memory, self._material(), dt],
-            [w.rows],
-        )
 
     def _sweep(self, number: int, dt: float) -> None:
-        w, color = self.workspace, self._colors[number]
-        if self._lanes is None:
-            self._launch(self._sweep_vertices, len(color), [color, self._particles, self._chain, w.rows, dt], [w.vertices])
+        w, lanes = self.workspace, self._lanes
+        if lanes is None:
+            color = self._colors[number]
+            inputs = [color, self._particles, self._chain, w.rows, dt]
+            self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
             return
-        lanes = self._lanes
-        lanes.sum_elements(number, w.vertices.displacement, dt)
+        lanes.sweep(number, w.vertices, dt)
         if w.row_capacity:
-            inputs = [lanes.colors[number], lanes.ranges[number][0], self._particles, w.rows, w.vertices, dt]
-            self._launch(self._add_contacts, len(color), inputs, [lanes.sums])
-        lanes.solve(number, w.vertices)
+            first, count = lanes.ranges[number]
+            inputs = [lanes.own, lanes.groups.touched, self._particles, w.rows, lanes.sums, dt]
+            self._recorder.launch(self._sweep_contacts, count, inputs, [w.vertices], first=first)
 
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
         if self.particle_contact_friction == "anchored":
-            self._launch(self._remember, w.particles, [w.rows, self._shapes, w.vertices, bodies[0], dt], [w.memory])
+            inputs = [w.rows, self._shapes, w.vertices, bodies[0], dt]
+            self._recorder.launch(self._remember, w.particles, inputs, [w.memory])
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
-        self._launch(finish_vertices, w.particles, [self._particles, dt], outputs)
+        self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
 
     def _poses(self, state_in: Any, state_out: Any) -> tuple[wp.array, wp.array]:
         """Poses of the bodies for the contacts of this step, and at its start."""
@@ -223,7 +226,8 @@ class SolverVBD(SolverBase):
             return w.no_body, w.no_body
         if self.integrate_with_external_rigid_solver:
             return state_out.body_q, state_in.body_q
-        self._launch(meet_bodies, len(state_in.body_q), [state_in.body_q], [w.body_known, w.body_q_prev])
+        inputs, outputs = [state_in.body_q], [w.body_known, w.body_q_prev]
+        self._recorder.alone(self._launch, meet_bodies, len(state_in.body_q), inputs, outputs)
         return state_in.body_q, w.body_q_prev
 
     def _carry_bodies(self, state_in: Any, state_out: Any) -> None:
@@ -358,7 +362,7 @@ class SolverVBD(SolverBase):
     @property
     def particle_q_prev(self) -> wp.array:
         """Positions at the start of the last step [m]."""
-        return self.workspace.vertices.start
+        return self.workspace.vertices.start[: self.workspace.particles]
 
     # ---- binding to the model
 
@@ -389,7 +393,7 @@ class SolverVBD(SolverBase):
         active = active_elements(self._tables)
         self._colors = self._check_colors(active, count)
         kinds = tuple(a[0] for a in active)
-        self._sweep_vertices, self._add_contacts, self._measure_imbalance = make_vertex_kernels(
+        self._sweep_vertices, self._sweep_contacts, self._measure_imbalance = make_vertex_kernels(
             kinds, self.particle_contact_friction
         )
         self._active = active
@@ -404,7 +408,7 @@ class SolverVBD(SolverBase):
         self._lanes = None
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
-            self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self.device)
+            self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self._recorder)
 
     def _kernels(self) -> list[Any]:
         """The kernels of a step."""
@@ -413,7 +417,7 @@ class SolverVBD(SolverBase):
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
         contact = [count_rows, self._remember]
         if self._tables["shape"].count and self._lanes is not None:
-            contact.append(self._add_contacts)
+            contact.append(self._sweep_contacts)
         return [predict_vertices, *sweep, *contact, finish_vertices]
 
     def _versions(self) -> tuple[int, ...]:
@@ -483,8 +487,8 @@ class SolverVBD(SolverBase):
         """A loop that forgets to swap its states stands still; say so once. Reads the device only when the pair repeats."""
         pair = (id(state_in), id(state_out))
         if pair == self._last_pair and state_in is not state_out and self._steps < 8:
-            start = self.workspace.vertices.start.numpy()
-            moved = not np.array_equal(self.workspace.vertices.x.numpy(), start)
+            start = self.particle_q_prev.numpy()
+            moved = not np.array_equal(self.workspace.vertices.x.numpy()[: len(start)], start)
             if moved and np.array_equal(state_in.particle_q.numpy(), start):
                 self._warned_unswapped = True
                 warnings.warn(

@@ -15,6 +15,7 @@ import warp as wp
 
 from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
+from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.math import LANES, Block, add, apply, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
@@ -59,9 +60,15 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     return Chain, sum_elements
 
 
+@wp.func
+def lane_sums(sums: wp.array3d(dtype=wp.float32), g: int, j: int):
+    gradient = wp.vec3(sums[g, 0, j], sums[g, 1, j], sums[g, 2, j])
+    return gradient, Block(sums[g, 3, j], sums[g, 4, j], sums[g, 5, j], sums[g, 6, j], sums[g, 7, j], sums[g, 8, j])
+
+
 @functools.cache
 def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any, Any]:
-    """The kernels (sweep, contacts for a sweep on lanes, imbalance) for some kinds of elements and a friction law."""
+    """The kernels (sweep, sweep of what lanes leave, imbalance) for some kinds of elements and a friction law."""
     Chain, sum_elements = make_chain(elements)
     evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
@@ -92,47 +99,42 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             hessian = hessian + slip_correction(reach, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], gradient, hessian)
         return hessian
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def sweep_vertices(
-        color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, dt: float, vertices: VertexMotion
-    ):
-        i = color[wp.tid()]
-        if is_fixed(particles, i):
-            return
-        gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
-        hessian = sharpen(rows, vertices, i, dt, gradient, hessian)
-        d = vertices.displacement[i] - solve(hessian, gradient)
-        vertices.displacement[i] = d
-        vertices.x[i] = vertices.start[i] + d
+    @wp.func
+    def move(rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block):
+        """The Newton step (2)."""
+        sharp = sharpen(rows, vertices, i, dt, gradient, hessian)
+        vertices.displacement[i] = vertices.displacement[i] - solve(sharp, gradient)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def add_contacts(
-        color: wp.array(dtype=wp.int32), group: int, particles: Particles, rows: ContactRows, vertices: VertexMotion, dt: float,
-        sums: wp.array3d(dtype=wp.float32),
+    def sweep_vertices(
+        work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, dt: float,
+        vertices: VertexMotion,
     ):  # fmt: skip
-        """Add contacts to the sums that lanes have made; inertia, which lanes add later, is only looked at."""
-        j = wp.tid()
-        i = color[j]
-        if rows.first[i] == rows.first[i + 1] or is_fixed(particles, i):
-            return
-        g = group + j // LANES
-        lane = j % LANES
-        gradient = wp.vec3(sums[g, 0, lane], sums[g, 1, lane], sums[g, 2, lane])
-        hessian = Block(sums[g, 3, lane], sums[g, 4, lane], sums[g, 5, lane], sums[g, 6, lane], sums[g, 7, lane], sums[g, 8, lane])
-        gradient, hessian = add_particle(particles, rows, vertices, i, dt, gradient, hessian)
-        hessian = sharpen(rows, vertices, i, dt, gradient, hessian)
-        inertia = particles.mass[i] / (dt * dt)
-        gradient = gradient - inertia * (vertices.displacement[i] - vertices.target[i])
-        hessian = hessian - isotropic(inertia)
-        sums[g, 0, lane] = gradient[0]
-        sums[g, 1, lane] = gradient[1]
-        sums[g, 2, lane] = gradient[2]
-        sums[g, 3, lane] = hessian.xx
-        sums[g, 4, lane] = hessian.yy
-        sums[g, 5, lane] = hessian.zz
-        sums[g, 6, lane] = hessian.xy
-        sums[g, 7, lane] = hessian.xz
-        sums[g, 8, lane] = hessian.yz
+        j = first_item(work, wp.tid())
+        while j >= 0:
+            i = color[j]
+            if not is_fixed(particles, i):
+                gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
+                move(rows, vertices, i, dt, gradient, hessian)
+            j = next_item(work, j)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sweep_contacts(
+        work: Work, own: wp.array2d(dtype=wp.int32), touched: wp.array(dtype=wp.int32), particles: Particles, rows: ContactRows,
+        sums: wp.array3d(dtype=wp.float32), dt: float, vertices: VertexMotion,
+    ):  # fmt: skip
+        """The particles of groups with contacts, from the sums that lanes have made of their elements."""
+        g = first_item(work, wp.tid())
+        while g >= 0:
+            if touched[g] != 0:
+                for lane in range(LANES):
+                    i = own[g, lane]
+                    if i < particles.mass.shape[0]:
+                        if not is_fixed(particles, i):
+                            gradient, hessian = lane_sums(sums, g, lane)
+                            gradient, hessian = add_particle(particles, rows, vertices, i, dt, gradient, hessian)
+                            move(rows, vertices, i, dt, gradient, hessian)
+            g = next_item(work, g)
 
     @wp.kernel(module="unique", enable_backward=False)
     def measure_imbalance(
@@ -145,7 +147,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
             imbalance[i] = norm(gradient)
 
-    return sweep_vertices, add_contacts, measure_imbalance
+    return sweep_vertices, sweep_contacts, measure_imbalance
 
 
 def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, np.ndarray]]:
