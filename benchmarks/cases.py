@@ -85,8 +85,10 @@ def _soft(n: int) -> Case:
 
 def _scaled(cases: list[Case]) -> tuple[Case, ...]:
     """A family of sizes; large ones are timed over fewer steps."""
-    few, more = {"warmup": 4, "steps": 4, "repeats": 3}, {"warmup": 10, "steps": 10, "repeats": 5}
-    return tuple(replace(case, **(few if case.vertices > 50_000 else more)) for case in cases)
+    return tuple(
+        replace(case, warmup=4, steps=4, repeats=3) if case.vertices > 50_000 else replace(case, warmup=10, steps=10, repeats=5)
+        for case in cases
+    )
 
 
 CASES: dict[str, Case] = {

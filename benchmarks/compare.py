@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, help="steps of one timing")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the CSV")
     given = parser.parse_args(arguments)
-    wp.config.quiet = True
+    wp.config.log_level = wp.LOG_ERROR
     rows, refused = [], False
     for case in chosen_cases(given.cases, given.steps):
         try:

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="HOOKE_WORKERS of the process that is timed")
     parser.add_argument("--steps", type=int, help="steps of one timing")
     given = parser.parse_args(arguments)
-    wp.config.quiet = True
+    wp.config.log_level = wp.LOG_ERROR
     rows = []
     for case in chosen_cases(given.cases, given.steps):
         try:

@@ -35,7 +35,8 @@ def scale(family: str, workers: int | None, limit: int) -> None:
         Refused: A run may not be reported.
     """
     rows: list[list[object]] = []
-    size, ms, memory, build = [], [], [], []
+    size: list[float] = []
+    fits: dict[str, list[float]] = {"time per step": [], "memory": [], "building": []}
     for case in SCALING[family]:
         if case.vertices > limit:
             continue
@@ -47,12 +48,10 @@ def scale(family: str, workers: int | None, limit: int) -> None:
             run.residual.largest,
         ])  # fmt: skip
         size.append(case.vertices)
-        ms.append(run.median_ms)
-        memory.append(max(run.case_bytes, 1))
-        build.append(run.build_s)
+        for name, value in zip(fits, (run.median_ms, max(run.case_bytes, 1), run.build_s), strict=True):
+            fits[name].append(value)
     print(format_table(HEAD, rows))
     if len(size) > 1:
-        fits = {"time per step": ms, "memory": memory, "building": build}
         print(f"{family}, exponents:", ", ".join(f"{name} {fit_exponent(size, value):.2f}" for name, value in fits.items()))
 
 

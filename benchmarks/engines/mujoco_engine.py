@@ -3,7 +3,8 @@
 Its elastic forces are explicit in time and undamped here (stiffness-proportional damping of the size of the case's makes it unstable
 at this time step); a cube of the soft grid has six tetrahedra instead of five. The plane stress modulus of the sheet and its bending
 rigidity give Young's modulus and thickness: with mu = tri_ke, lambda = tri_ka, E t = 4 mu (lambda + mu)/(lambda + 2 mu),
-nu = lambda/(lambda + 2 mu), and E t^3/(12 (1 - nu^2)) = edge_ke times the spacing of the hinge lines.
+nu = lambda/(lambda + 2 mu), and E t^3/(12 (1 - nu^2)) = edge_ke times the spacing of the hinge lines. Not corrected: in a uniform
+stretch of one per cent, its sheet pulls with half the force that these constants give, its block with four thirds of it.
 """
 
 from __future__ import annotations
