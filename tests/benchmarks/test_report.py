@@ -94,7 +94,7 @@ def test_compare_runs_engines_in_turn_and_writes(measured, tmp_path, monkeypatch
         return fake_run(measured, engine, way)
 
     monkeypatch.setattr(compare, "run_case", run_case)
-    words = ["--peer", "newton", "--peer-python", "there", "--rounds", "2", "--workers", "2", "--results", str(tmp_path), "cloth_64"]
+    words = "--peer newton --peer-python there --rounds 2 --workers 2 cloth_64 --results".split() + [str(tmp_path)]
     assert compare.main(words) == 0
     assert called == 2 * [("hooke", "plain", None, 2), ("newton", "plain", "there", None), ("newton", "graph", "there", None)]
     assert "ratio" in capsys.readouterr().out and len(list(tmp_path.glob("*.csv"))) == 1

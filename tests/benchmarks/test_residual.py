@@ -16,8 +16,7 @@ DT = 1.0 / 600.0
 
 def arrays_of(name, n=3):
     engine = build_engine("hooke", dataclasses.replace(find_case(name), n=n))
-    model = {key: a.astype(np.float64) if a.dtype.kind == "f" else a for key, a in engine.export().items()}
-    return model
+    return {key: a.astype(np.float64) if a.dtype.kind == "f" else a for key, a in engine.export().items()}
 
 
 def nodal(model, kind, material, indices, start, x):
