@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint wheel clean
+.PHONY: demo test test-slow bench lint wheel clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hooke needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
@@ -27,6 +27,9 @@ test: $(STAMP)  ## lint, types and all quick tests
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)  ## time hooke alone; `python -m benchmarks.compare` does it side by side with a peer
+	$(BIN)/python -m benchmarks.run
 
 lint: $(STAMP)
 	$(BIN)/ruff check . --fix

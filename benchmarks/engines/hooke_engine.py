@@ -1,0 +1,72 @@
+"""hooke as a user calls it: ``model.collide``, then ``solver.step``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+import hooke
+from benchmarks.cases import Case
+from benchmarks.roofline import sweep_bytes
+from benchmarks.scene import export_model, fill_builder, set_contact
+
+__all__ = ["build"]
+
+
+class HookeEngine:
+    """A case in hooke (see :class:`benchmarks.engines.Engine`)."""
+
+    def __init__(self, case: Case):
+        builder = hooke.ModelBuilder()
+        fill_builder(builder, case)
+        self.model = builder.finalize(device="cpu")
+        set_contact(self.model, case)
+        self.solver = hooke.solvers.SolverVBD(self.model, iterations=case.iterations)
+        self.states = [self.model.state(), self.model.state()]
+        self.contacts = self.model.contacts()
+        self.dt = case.dt
+        self.version = hooke.__version__
+        self.threads = count_workers()
+
+    def step(self) -> None:
+        now, after = self.states
+        self.model.collide(now, self.contacts)
+        self.solver.step(now, after, None, self.contacts, self.dt)
+        self.states = [after, now]
+
+    def start_graph(self) -> None:
+        raise ValueError("hooke records its steps by itself; it runs in the way 'plain' only")
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.states[0].particle_q.numpy().copy(), self.states[0].particle_qd.numpy().copy()
+
+    def overflow(self) -> dict[str, Any]:
+        return dict(self.solver.status.overflow)
+
+    def export(self) -> dict[str, np.ndarray]:
+        return export_model(self.model)
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "status_residual": self.solver.status.residual,
+            "sweep_bytes": sweep_bytes(self.solver),
+            "colors": len(self.model.particle_color_groups),
+        }
+
+
+def count_workers() -> int:
+    """Threads of a step: what the engine says, else ``HOOKE_WORKERS``, else one."""
+    workers = getattr(hooke.config, "workers", None)
+    if isinstance(workers, int) and workers > 0:
+        return workers
+    given = os.environ.get("HOOKE_WORKERS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    return 1 if workers is None else os.cpu_count() or 1
+
+
+def build(case: Case) -> HookeEngine:
+    """A case in hooke."""
+    return HookeEngine(case)

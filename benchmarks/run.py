@@ -1,0 +1,70 @@
+"""``python -m benchmarks.run [CASE...]``: hooke alone."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+import warp as wp
+
+from benchmarks.cases import CASES, Case
+from benchmarks.launch import Refused, Run, run_case
+from benchmarks.report import format_table, measure_roofline
+
+__all__ = ["chosen_cases", "main"]
+
+HEAD = (
+    "case", "vertices", "workers", "ms/step", "ns/vertex/it", "residual", "rms", "strain", "build s", "MB", "B/vertex", "compute",
+    "bandwidth", "roofline",
+)  # fmt: skip
+
+
+def chosen_cases(names: Sequence[str], steps: int | None) -> list[Case]:
+    """The cases of some names, all when there are none, with another number of steps per timing if given.
+
+    Raises:
+        SystemExit: A name is unknown (code 2).
+    """
+    unknown = [name for name in names if name not in CASES]
+    if unknown:
+        print(f"no case {unknown[0]!r}; there are {', '.join(CASES)}", file=sys.stderr)
+        raise SystemExit(2)
+    cases = [CASES[name] for name in names] or list(CASES.values())
+    return cases if steps is None else [dataclasses.replace(case, steps=steps) for case in cases]
+
+
+def describe(case: Case, run: Run) -> list[object]:
+    """The line of a run."""
+    ms = run.median_ms
+    roof = measure_roofline(case, run, ms)
+    assert run.residual is not None  # hooke minimises an energy that is known
+    return [
+        case.name, case.vertices, run.threads, ms, 1e6 * ms / case.vertices / case.iterations, run.residual.largest, run.residual.rms,
+        run.strain.largest, run.build_s, run.peak_bytes / 1e6, run.case_bytes / case.vertices, roof.compute_share,
+        roof.bandwidth_share, roof.share,
+    ]  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run cases with hooke and print a table; 1 if a run is refused."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description="Time hooke alone.")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all if none is given")
+    parser.add_argument("--workers", type=int, help="HOOKE_WORKERS of the process that is timed")
+    parser.add_argument("--steps", type=int, help="steps of one timing")
+    given = parser.parse_args(arguments)
+    wp.config.log_level = wp.LOG_ERROR
+    rows = []
+    for case in chosen_cases(given.cases, given.steps):
+        try:
+            rows.append(describe(case, run_case(case, "hooke", workers=given.workers)))
+        except Refused as error:
+            print(f"refused: {error}", file=sys.stderr)
+            return 1
+    print(format_table(HEAD, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
