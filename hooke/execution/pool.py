@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import threading
 from _thread import allocate_lock
@@ -18,6 +19,20 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _this_core() -> int:
+    """The core that the calling thread is on, -1 where the system does not tell."""
+    get = getattr(ctypes.CDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
+    return -1 if get is None else int(get())
+
+
+def _avoid_core(core: int) -> None:
+    """Keep the calling thread off a core: a thread that is woken for a millisecond is put beside the one that wakes it."""
+    if core >= 0:
+        others = os.sched_getaffinity(0) - {core}
+        if others:
+            os.sched_setaffinity(0, others)
 
 
 class Run(Protocol):
@@ -37,6 +52,7 @@ class _Worker:
 
     def __init__(self, number: int):
         self.number = number
+        self.core = _this_core()
         self.run: Any = None
         self.error: BaseException | None = None
         self.sleeping = allocate_lock()
@@ -44,6 +60,7 @@ class _Worker:
         threading.Thread(target=self._work, name=f"hooke-{number}", daemon=True).start()
 
     def _work(self) -> None:
+        _avoid_core(self.core)
         while True:
             self.sleeping.acquire()
             run, self.run = self.run, None

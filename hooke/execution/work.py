@@ -13,8 +13,9 @@ chunks of the phase before are done. What is computed does not depend on who cla
 holds up nobody unless it stops in the middle of a chunk.
 
 Counters are never reset: each holds the number of the run it belongs to (the epoch), so that a worker that is still in an old run
-cannot claim anything of a new one. Row p + 1 of the counters belongs to phase p: a counter per share, then the number of chunks done
-since the beginning; row 0 holds the epoch.
+cannot claim anything of a new one. Row p + 1 of the counters belongs to phase p. A worker has 8 of them, a cache line that others
+touch only when they wait or steal: what was claimed of its share, and the number of chunks it has done since the beginning. Row 0
+holds the epoch.
 """
 
 from __future__ import annotations
@@ -72,9 +73,7 @@ class Counting:
 
     def __init__(self, phases: int, workers: int):
         self.workers = workers
-        self.counters = wp.zeros(
-            (phases + 1, -(-(workers + 1) // 8) * 8), dtype=wp.int64, device="cpu"
-        )  # rows of whole cache lines
+        self.counters = wp.zeros((phases + 1, 8 * workers), dtype=wp.int64, device="cpu")  # a cache line for each worker
         self._epoch = self.counters.numpy()[0]
         self._yield_address = yield_address()
         self.restart(0)
@@ -86,7 +85,7 @@ class Counting:
     def next_phase(self, first: int, count: int) -> Work:
         """The work of the next phase; chunks are small, so that nobody waits long for another's last one."""
         work = whole_work(first, count)
-        work.chunk = 1 << max(0, (count // (16 * self.workers)).bit_length() - 1)
+        work.chunk = 1 << max(0, (count // (64 * self.workers)).bit_length() - 1)
         work.counters, work.phase, work.before = self.counters, self.phase, self._before
         work.worker, work.workers, work.yield_address = self.worker, self.workers, self._yield_address
         self.phase += 1
@@ -103,11 +102,15 @@ _WAIT = """
     typedef int result_t;
     typedef result_t (*yield_t)(void);
     auto yield_thread = reinterpret_cast<yield_t>(yield_address);
-    auto done = counters.data + (long long)phase * counters.shape[1] + workers;
+    auto row = counters.data + (long long)phase * counters.shape[1];
     auto epoch = __atomic_load_n(counters.data, __ATOMIC_ACQUIRE);
     auto spins = 0;
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < epoch * before)
+    while (before > 0) {
+        wp::int64 done = 0;
+        for (auto share = 0; share < workers; share++) done += __atomic_load_n(row + 8 * share + 1, __ATOMIC_ACQUIRE);
+        if (done >= epoch * before) break;
         if (++spins > 200) yield_thread();
+    }
     return epoch;
 """
 
@@ -116,12 +119,12 @@ _CLAIM = """
     for (auto k = 0; k < workers; k++) {
         auto share = (worker + k) % workers;
         long long begin = (long long)chunks * share / workers, length = (long long)chunks * (share + 1) / workers - begin;
-        auto value = __atomic_load_n(row + share, __ATOMIC_RELAXED);
+        auto value = __atomic_load_n(row + 8 * share, __ATOMIC_RELAXED);
         while (1) {
             long long owner = value >> 32, taken = owner == epoch ? (value & 0xffffffff) : 0;
             if (owner > epoch || taken >= length) break;
             long long claimed = (epoch << 32) | (taken + 1);
-            if (__atomic_compare_exchange_n(row + share, &value, (wp::int64)claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            if (__atomic_compare_exchange_n(row + 8 * share, &value, (wp::int64)claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return begin + taken;
         }
     }
@@ -129,8 +132,8 @@ _CLAIM = """
 """
 
 _DONE = """
-    auto row = counters.data + (long long)(phase + 1) * counters.shape[1];
-    __atomic_add_fetch(row + workers, 1, __ATOMIC_ACQ_REL);
+    auto done = counters.data + (long long)(phase + 1) * counters.shape[1] + 8 * worker + 1;
+    __atomic_store_n(done, *done + 1, __ATOMIC_RELEASE);
     return 0;
 """
 
@@ -152,7 +155,7 @@ def claim_chunk(
 
 
 @wp.func_native(_on_cpu(_DONE))
-def finish_chunk(counters: wp.array2d(dtype=wp.int64), phase: int, workers: int) -> int: ...
+def finish_chunk(counters: wp.array2d(dtype=wp.int64), phase: int, worker: int) -> int: ...
 
 
 @wp.func_native(_on_cpu("    return 1;", "0"))
@@ -186,7 +189,7 @@ def next_item(work: Work, i: int):
         return wp.where(following < work.last, following, -1)
     if following == work.last or ((following - work.first) & (work.chunk - 1)) == 0:
         following = claim_items(work, work.counters[0, 0])  # this chunk is not done yet, so the run is still the same
-        finish_chunk(work.counters, work.phase, work.workers)
+        finish_chunk(work.counters, work.phase, work.worker)
     return following
 
 
@@ -199,4 +202,4 @@ def enter_phase(work: Work):
 @wp.kernel(enable_backward=False)
 def leave_phase(work: Work):
     """The end of a phase that one worker entered alone."""
-    finish_chunk(work.counters, work.phase, work.workers)
+    finish_chunk(work.counters, work.phase, work.worker)
