@@ -9,7 +9,7 @@ import warp as wp
 
 from hooke import ColoringAlgorithm, ModelBuilder
 from hooke.elements import ELEMENTS
-from hooke.geometry.coloring import color_graph, find_conflict, merge_groups, pairs_of
+from hooke.geometry.coloring import color_graph, find_conflict, merge_groups
 from hooke.geometry.incidence import build_incidence
 
 PLACE = {"pos": wp.vec3(0.0), "rot": wp.quat_identity(), "vel": wp.vec3(0.0)}
@@ -228,20 +228,19 @@ def test_random_graphs(algorithm, balance):
     rng = np.random.default_rng(2)
     for count, edges in ((1, 0), (2, 1), (10, 45), (50, 100), (200, 3000)):
         pairs = rng.integers(0, count, size=(edges, 2))  # with loops and repetitions
-        groups = color_graph(count, pairs, balance, 1.1, algorithm)
+        groups = color_graph(count, [pairs], balance, 1.1, algorithm)
         assert monochrome(colors_of(groups, count), pairs) == 0
         assert all(g.dtype == np.int32 and (np.diff(g) > 0).all() for g in groups)
 
 
 def test_special_graphs():
-    assert color_graph(0, np.empty((0, 2), int)) == []
-    assert [g.tolist() for g in color_graph(3, np.empty((0, 2), int))] == [[0, 1, 2]]
-    assert [g.tolist() for g in color_graph(3, [(0, 0), (-1, 2)])] == [[0, 1, 2]]
-    assert len(color_graph(7, pairs_of(np.arange(7)[None]))) == 7  # all with all
+    assert color_graph(0, []) == []
+    assert [g.tolist() for g in color_graph(3, [])] == [[0, 1, 2]]
+    assert [g.tolist() for g in color_graph(3, [np.array([(0, 0), (-1, 2)])])] == [[0, 1, 2]]
+    assert len(color_graph(7, [np.arange(7)[None]])) == 7  # all with all
 
 
-def test_pairs_and_conflicts():
-    assert sorted(map(tuple, pairs_of(np.array([[5, 6, 7]])))) == [(5, 6), (5, 7), (6, 7)]
+def test_conflicts():
     stencils = np.array([[0, 1, 2], [2, 3, 4]])
     assert find_conflict(np.array([0, 1, 2, 0, 1]), stencils) is None
     row, i, j = find_conflict(np.array([0, 1, 2, 0, 2]), stencils)
