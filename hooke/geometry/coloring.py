@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import combinations
 
 import numpy as np
 import warp as wp
@@ -55,7 +56,8 @@ def color_graph(
     """
     if count == 0:
         return []
-    graph = Graph.of_stencils(count, [np.asarray(rows) for rows in stencils])
+    stencils = [np.asarray(rows) for rows in stencils if len(rows)]
+    graph = Graph.of_stencils(count, stencils)
     colors = np.full(count, -1, np.int32)
     room = int(graph.degree.max()) + 1
     run_sequential(take_free_colors, graph.start, graph.neighbor, _ORDER[algorithm](graph), np.full(room, -1, np.int32), colors)
@@ -224,9 +226,9 @@ def merge_groups(groups: list[np.ndarray], others: list[np.ndarray]) -> list[np.
 
 def find_conflict(colors: np.ndarray, stencils: np.ndarray) -> tuple[int, int, int] | None:
     """The first stencil (n, size) with two different particles of one colour, as (row, particle, particle)."""
-    for a, b in zip(*np.triu_indices(stencils.shape[1], 1), strict=True):
-        i, j = stencils[:, a], stencils[:, b]
-        rows = np.flatnonzero((colors[i] == colors[j]) & (i != j))
+    slots = [(stencils[:, s], colors[stencils[:, s]]) for s in range(stencils.shape[1])]
+    for (i, color_i), (j, color_j) in combinations(slots, 2):
+        rows = np.flatnonzero((color_i == color_j) & (i != j))
         if len(rows):
             return int(rows[0]), int(i[rows[0]]), int(j[rows[0]])
     return None
