@@ -27,6 +27,7 @@ import warp as wp
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, place, start
+from hooke.geometry.measure import cross as cross_rows
 from hooke.math import (
     add,
     angle,
@@ -82,10 +83,10 @@ def measure_hinges(x0: np.ndarray, x1: np.ndarray, x2: np.ndarray, x3: np.ndarra
         return a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2]
 
     e = x3 - x2
-    n1 = np.cross(x2 - x0, x3 - x0)
-    n2 = np.cross(x3 - x1, x2 - x1)
+    n1 = cross_rows(x2 - x0, x3 - x0)
+    n2 = cross_rows(x3 - x1, x2 - x1)
     length = np.maximum(np.sqrt(dot(e, e)), np.float32(1.0e-18))
-    sine, cosine = dot(np.cross(n1, n2), e) / length, dot(n1, n2)
+    sine, cosine = dot(cross_rows(n1, n2), e) / length, dot(n1, n2)
     return np.arctan2(sine.astype(np.float64), cosine.astype(np.float64))  # rounded once, when the model is made
 
 

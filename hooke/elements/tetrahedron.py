@@ -27,6 +27,8 @@ import warp as wp
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, start
+from hooke.geometry.measure import cross as cross_rows
+from hooke.geometry.measure import lengths
 from hooke.math import (
     VectorL,
     add,
@@ -68,13 +70,13 @@ def measure_tetrahedra(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The pose is zero where the volume is below 1e-12 of the longest edge cubed.
     """
     x = np.asarray(x, np.float64)
-    d = np.swapaxes(x[:, 1:] - x[:, :1], 1, 2)
-    volume = np.linalg.det(d) / 6.0
-    longest = np.linalg.norm(x[:, 1:] - x[:, :1], axis=2).max(axis=1, initial=0.0)
-    good = np.abs(volume) > 1.0e-12 * longest**3
-    poses = np.zeros((len(x), 3, 3))
-    poses[good] = np.linalg.inv(d[good])
-    return poses, volume
+    d = x[:, 1:] - x[:, :1]
+    cofactors = np.stack([cross_rows(d[:, 1], d[:, 2]), cross_rows(d[:, 2], d[:, 0]), cross_rows(d[:, 0], d[:, 1])], axis=1)
+    determinant = np.einsum("ij,ij->i", d[:, 0], cofactors[:, 0])
+    longest = lengths(d).max(axis=1, initial=0.0)
+    good = np.abs(determinant) > 6.0e-12 * longest**3
+    poses = cofactors * np.where(good, 1.0 / np.where(good, determinant, 1.0), 0.0)[:, None, None]
+    return poses, determinant / 6.0
 
 
 @wp.func

@@ -26,6 +26,8 @@ import warp as wp
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, start
+from hooke.geometry.measure import cross as cross_rows
+from hooke.geometry.measure import lengths
 from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, neg, outer, positive, root, sub
 
 INF = float("inf")
@@ -59,10 +61,10 @@ def measure_triangles(q: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndar
         ``poses`` (n, 2, 2) [1/m] and ``areas`` (n,) [m^2]; zeros where the area is below 1e-10 of the longest edge squared.
     """
     q, r = np.asarray(q, np.float64), np.asarray(r, np.float64)
-    length = np.linalg.norm(q, axis=1)
-    normal = np.cross(q, r)
-    double_area = np.linalg.norm(normal, axis=1)
-    longest = np.maximum(length, np.maximum(np.linalg.norm(r, axis=1), np.linalg.norm(r - q, axis=1)))
+    length = lengths(q)
+    normal = cross_rows(q, r)
+    double_area = lengths(normal)
+    longest = np.maximum(length, np.maximum(lengths(r), lengths(r - q)))
     good = double_area > 1.0e-10 * longest**2
     safe_length = np.where(good, length, 1.0)
     along = np.einsum("ij,ij->i", q, r) / safe_length

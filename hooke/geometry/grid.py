@@ -3,6 +3,7 @@
 import numpy as np
 import warp as wp
 
+from hooke.geometry.measure import signed_volumes
 from hooke.geometry.topology import surface_triangles
 
 __all__ = ["cell_tetrahedra", "fill_surface", "grid_tetrahedra"]
@@ -13,8 +14,7 @@ _EVEN = np.array([(0, 3, 5, 6), (1, 0, 3, 5), (2, 0, 3, 6), (4, 0, 5, 6), (7, 3,
 
 
 def _oriented(tetrahedra: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    d = corners[tetrahedra[:, 1:]] - corners[tetrahedra[:, :1]]
-    flipped = np.linalg.det(d.astype(np.float64)) < 0.0
+    flipped = signed_volumes(corners.astype(np.float64), tetrahedra) < 0.0
     return np.where(flipped[:, None], tetrahedra[:, [0, 2, 1, 3]], tetrahedra)
 
 
@@ -29,11 +29,10 @@ def cell_tetrahedra(cells: np.ndarray, dims: tuple[int, int, int]) -> np.ndarray
         Vertices of the tetrahedra, shape (5 n, 4), positively oriented.
     """
     even, odd = _oriented(_EVEN, _CELL), _oriented(7 - _EVEN, _CELL)
-    node = cells[:, None, :] + _CELL
-    corner = (node[..., 2] * (dims[1] + 1) + node[..., 1]) * (dims[0] + 1) + node[..., 0]
-    parity = (cells.sum(axis=1) % 2).astype(bool)
-    local = np.where(parity[:, None, None], odd[None], even[None])
-    return corner[np.arange(len(cells))[:, None, None], local].reshape(-1, 4)
+    strides = np.array([1, dims[0] + 1, (dims[0] + 1) * (dims[1] + 1)])
+    first = (cells @ strides).astype(np.int32)
+    steps = (_CELL @ strides)[np.stack([even, odd])].astype(np.int32)
+    return (first[:, None, None] + steps[cells.sum(axis=1) % 2]).reshape(-1, 4)
 
 
 def grid_tetrahedra(dim_x: int, dim_y: int, dim_z: int) -> np.ndarray:
@@ -109,13 +108,9 @@ def _to_surface(mesh: wp.Mesh, far: float, nodes: np.ndarray, tetrahedra: np.nda
     reach = np.linalg.norm(move, axis=1, keepdims=True)
     move *= np.minimum(1.0, 0.8 * cell / np.maximum(reach, 1.0e-30))
     share = np.ones(len(nodes))
-
-    def volumes(x: np.ndarray) -> np.ndarray:
-        return np.linalg.det(x[tetrahedra[:, 1:]] - x[tetrahedra[:, :1]])
-
-    least = 0.2 * volumes(nodes)
+    least = 0.2 * signed_volumes(nodes, tetrahedra)
     for _ in range(8):
-        crushed = volumes(nodes + share[:, None] * move) < least
+        crushed = signed_volumes(nodes + share[:, None] * move, tetrahedra) < least
         if not crushed.any():
             break
         share[np.unique(tetrahedra[crushed])] *= 0.6

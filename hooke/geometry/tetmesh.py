@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from hooke.data.chunks import map_rows
 from hooke.geometry.inertia import MassProperties, tetrahedra_mass_properties
+from hooke.geometry.measure import lengths, signed_volumes
 from hooke.geometry.repair import as_triangles, as_vertices, listed
 from hooke.geometry.topology import surface_triangles
 
@@ -50,7 +52,8 @@ class TetMesh:
         tets = as_triangles(tet_indices, len(self._vertices), "tetrahedral mesh", corners=4).copy()
         if len(tets) == 0:
             raise ValueError("tetrahedral mesh: expected at least one tetrahedron, found none")
-        volumes = _signed_volumes(self._vertices, tets)
+        volumes = signed_volumes(self._vertices.astype(np.float64), tets)
+        _refuse_flat(self._vertices, tets, volumes)
         tets[volumes < 0.0] = tets[volumes < 0.0][:, [0, 1, 3, 2]]
         self._tets = tets
         self._volumes = np.abs(volumes)
@@ -128,18 +131,21 @@ class TetMesh:
         return f"TetMesh({self.vertex_count} vertices, {self.tet_count} tetrahedra)"
 
 
-def _signed_volumes(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
-    corners = vertices.astype(np.float64)[tets]
-    volumes = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6.0
-    pairs = corners[:, [0, 0, 0, 1, 1, 2]] - corners[:, [1, 2, 3, 2, 3, 3]]
-    longest = np.linalg.norm(pairs, axis=2).max(axis=1)
+def _refuse_flat(vertices: np.ndarray, tets: np.ndarray, volumes: np.ndarray) -> None:
+    points = vertices.astype(np.float64)
+    longest = map_rows(lambda rows: _longest_edges(points, rows), tets)
     flat = np.flatnonzero(np.abs(volumes) <= FLAT * longest**3)
     if len(flat):
         raise ValueError(
             f"tetrahedral mesh: {len(flat)} of {len(tets)} tetrahedra have no volume (first: {listed(flat)}, vertices "
             f"{tets[flat[0]].tolist()}); remove them or mesh the body again"
         )
-    return volumes
+
+
+def _longest_edges(vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
+    corners = vertices[tets]
+    pairs = corners[:, [0, 0, 0, 1, 1, 2]] - corners[:, [1, 2, 3, 2, 3, 3]]
+    return lengths(pairs).max(axis=1)
 
 
 def _per_tet(values: Any, count: int, name: str) -> np.ndarray | None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hooke.data.chunks import map_rows
 from hooke.data.table import Rows
 from hooke.elements.bending import measure_hinges
 from hooke.elements.tetrahedron import measure_tetrahedra
 from hooke.elements.triangle import measure_triangles
+from hooke.geometry.measure import lengths
 from hooke.model.enums import ParticleFlags
 
 __all__ = ["ParticleMethods"]
@@ -19,6 +21,27 @@ __all__ = ["ParticleMethods"]
 
 def _or(value: Any, default: Any) -> Any:
     return default if value is None else value
+
+
+def _columns(*columns: Any) -> np.ndarray:
+    """Stencils (n, size) from the particles in every slot."""
+    return np.stack([np.asarray(column, np.int64).reshape(-1) for column in columns], axis=1)
+
+
+def _material_rows(*parameters: Any) -> np.ndarray:
+    """Rows of parameters (n, len(parameters)); n is 1 if all are numbers."""
+    return np.atleast_2d(np.stack(np.broadcast_arrays(*parameters), axis=-1))
+
+
+def _kept(rows: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """The rows of elements that are kept; a single row is that of all."""
+    return rows[good] if len(rows) == len(good) else rows
+
+
+def _repeats(stencils: np.ndarray) -> np.ndarray:
+    """Which stencils name a particle twice."""
+    ordered = np.sort(stencils, axis=1)
+    return ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
 
 
 class ParticleMethods:
@@ -65,8 +88,8 @@ class ParticleMethods:
         values: dict[str, np.ndarray] = {
             "qd": np.asarray(vel, np.float64).reshape(-1, 3),
             "mass": np.asarray(mass, np.float64).reshape(-1),
-            "radius": np.asarray(_or(radius, [self.default_particle_radius] * count), np.float64).reshape(-1),
-            "flags": np.asarray(_or(flags, [int(ParticleFlags.ACTIVE)] * count)).astype(np.int32).reshape(-1),
+            "radius": np.asarray(_or(radius, self.default_particle_radius), np.float64).reshape(-1),
+            "flags": np.asarray(_or(flags, int(ParticleFlags.ACTIVE))).astype(np.int32).reshape(-1),
         }
         for name, value in values.items():
             if len(value) not in (1, count):
@@ -96,11 +119,10 @@ class ParticleMethods:
 
     def _add_springs(self, pairs: np.ndarray, ke: Any = None, kd: Any = None, control: Any = 0.0, custom: Any = None) -> range:
         pairs = self._check_stencils("spring", pairs)
-        x = self.particle_q.array
         added = self._tables["spring"].extend(
             len(pairs),
             indices=pairs,
-            rest_length=np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1),
+            rest_length=self._present_lengths(pairs),
             stiffness=_or(ke, self.default_spring_ke),
             damping=_or(kd, self.default_spring_kd),
             control=control,
@@ -142,26 +164,38 @@ class ParticleMethods:
         Returns:
             Rest areas [m^2]. A triangle without area is dropped with a warning that counts them, and has 0 here.
         """
-        triangles = self._check_stencils("triangle", np.stack([np.asarray(v, np.int64).reshape(-1) for v in (i, j, k)], axis=1))
+        areas = self._add_triangles(
+            _columns(i, j, k), tri_ke=tri_ke, tri_ka=tri_ka, tri_kd=tri_kd, tri_drag=tri_drag, tri_lift=tri_lift, color=color,
+            opacity=opacity, custom=custom_attributes,
+        )  # fmt: skip
+        return areas.tolist()
+
+    def _add_triangles(
+        self, triangles: np.ndarray, *, tri_ke: Any, tri_ka: Any, tri_kd: Any, tri_drag: Any, tri_lift: Any, color: Any,
+        opacity: float | None, custom: dict[str, Any] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Add triangles (n, 3); those without area are dropped with a counted warning. Returns areas, 0 where dropped."""
+        triangles = self._check_stencils("triangle", triangles)
         x = self.particle_q.array
-        q, r = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
-        poses, areas = measure_triangles(q, r)
+        poses, areas = map_rows(lambda t: measure_triangles(x[t[:, 1]] - x[t[:, 0]], x[t[:, 2]] - x[t[:, 0]]), triangles)
         good = areas > 0.0
+        materials = _material_rows(
+            _or(tri_ke, self.default_tri_ke), _or(tri_ka, self.default_tri_ka), _or(tri_kd, self.default_tri_kd),
+            _or(tri_drag, self.default_tri_drag), _or(tri_lift, self.default_tri_lift),
+        )  # fmt: skip
+        values = {"indices": triangles, "poses": poses, "areas": areas, "materials": materials}
         if not good.all():
             bad = np.flatnonzero(~good)
+            values = {name: _kept(rows, good) for name, rows in values.items()}
             warnings.warn(
                 f"{len(bad)} triangles have no area and are dropped; the first joins particles {triangles[bad[0]].tolist()}",
                 stacklevel=3,
             )
-        defaults = (self.default_tri_ke, self.default_tri_ka, self.default_tri_kd, self.default_tri_drag, self.default_tri_lift)
-        given = (tri_ke, tri_ka, tri_kd, tri_drag, tri_lift)
-        materials = np.stack([np.broadcast_to(_or(g, d), len(triangles)) for g, d in zip(given, defaults, strict=True)], axis=1)
         added = self._tables["tri"].extend(
-            int(good.sum()), indices=triangles[good], poses=poses[good], areas=areas[good], materials=materials[good],
-            color=_or(color, (-1.0, -1.0, -1.0)), opacity=_or(opacity, 1.0),
-        )  # fmt: skip
-        self._author("tri", custom_attributes, added.start, len(added))
-        return areas.tolist()
+            int(good.sum()), **values, color=_or(color, (-1.0, -1.0, -1.0)), opacity=_or(opacity, 1.0)
+        )
+        self._author("tri", custom, added.start, len(added))
+        return areas
 
     def add_edge(
         self, i: int, j: int, k: int, l: int, *, rest: float | None = None, edge_ke: float | None = None,  # noqa: E741
@@ -189,23 +223,32 @@ class ParticleMethods:
             edge_kd: Damping [N s]; None takes ``default_edge_kd``.
             custom_attributes: Values by key.
         """
-        edges = np.stack([np.asarray(v, np.int64).reshape(-1) for v in (i, j, k, l)], axis=1)
+        self._add_edges(_columns(i, j, k, l), rest=rest, edge_ke=edge_ke, edge_kd=edge_kd, custom=custom_attributes)
+
+    def _add_edges(
+        self, edges: np.ndarray, *, rest: Any = None, edge_ke: Any, edge_kd: Any, custom: dict[str, Any] | None = None
+    ) -> None:
+        """Add hinges (n, 4); see :meth:`add_edges`."""
         edges = self._check_stencils("edge", edges, least=(-1, -1, 0, 0))
-        x = self.particle_q.array
         if rest is None:
-            rest = np.zeros(len(edges))
-            inner = (edges >= 0).all(axis=1)
-            rest[inner] = measure_hinges(*(x[edges[inner, s]] for s in range(4)))
-        ke = np.broadcast_to(_or(edge_ke, self.default_edge_ke), len(edges))
-        kd = np.broadcast_to(_or(edge_kd, self.default_edge_kd), len(edges))
+            rest = map_rows(self._present_angles, edges)
         added = self._tables["edge"].extend(
             len(edges),
             indices=edges,
             rest_angle=rest,
-            rest_length=np.linalg.norm(x[edges[:, 3]] - x[edges[:, 2]], axis=1),
-            bending_properties=np.stack([ke, kd], axis=1),
+            rest_length=self._present_lengths(edges[:, 2:]),
+            bending_properties=_material_rows(_or(edge_ke, self.default_edge_ke), _or(edge_kd, self.default_edge_kd)),
         )
-        self._author("edge", custom_attributes, added.start, len(edges))
+        self._author("edge", custom, added.start, len(edges))
+
+    def _present_angles(self, edges: np.ndarray) -> np.ndarray:
+        x = self.particle_q.array
+        inner = (edges[:, 0] >= 0) & (edges[:, 1] >= 0)
+        return np.where(inner, measure_hinges(*(x[edges[:, s]] for s in range(4))), 0.0)
+
+    def _present_lengths(self, pairs: np.ndarray) -> np.ndarray:
+        x = self.particle_q.array
+        return map_rows(lambda p: lengths(x[p[:, 1]] - x[p[:, 0]]), pairs)
 
     def add_tetrahedron(
         self, i: int, j: int, k: int, l: int, k_mu: float = 1000.0, k_lambda: float = 1000.0,  # noqa: E741
@@ -232,31 +275,33 @@ class ParticleMethods:
     def _add_tetrahedra(self, tetrahedra: np.ndarray, k_mu: Any, k_lambda: Any, k_damp: Any, custom: Any = None) -> np.ndarray:
         """Add tetrahedra; flat and inverted ones are dropped with a counted warning. Returns volumes, 0 where dropped."""
         tetrahedra = self._check_stencils("tetrahedron", tetrahedra)
-        poses, volumes = measure_tetrahedra(self.particle_q.array[tetrahedra])
-        good = (volumes > 0.0) & poses.any(axis=(1, 2))
+        x = self.particle_q.array
+        poses, volumes = map_rows(lambda t: measure_tetrahedra(x[t]), tetrahedra)
+        good = (volumes > 0.0) & poses[:, 0].any(axis=1)
+        values = {"indices": tetrahedra, "poses": poses, "materials": _material_rows(k_mu, k_lambda, k_damp)}
         if not good.all():
             bad = np.flatnonzero(~good)
+            values = {name: _kept(rows, good) for name, rows in values.items()}
             warnings.warn(
                 f"{len(bad)} tetrahedra are flat or inverted and are dropped; the first joins particles "
                 f"{tetrahedra[bad[0]].tolist()} with volume {volumes[bad[0]]:.3g} m^3",
                 stacklevel=4,
             )
-        materials = np.stack([np.broadcast_to(v, len(tetrahedra)) for v in (k_mu, k_lambda, k_damp)], axis=1)
-        added = self._tables["tet"].extend(int(good.sum()), indices=tetrahedra[good], poses=poses[good], materials=materials[good])
+        added = self._tables["tet"].extend(int(good.sum()), **values)
         self._author("tet", custom, added.start, len(added))
         return np.where(good, volumes, 0.0)
 
     def _check_stencils(self, what: str, indices: np.ndarray, least: Any = 0) -> np.ndarray:
         """Refuse elements whose particles do not exist or repeat."""
-        indices = np.asarray(indices, np.int64)
         count = self.particle_count
-        bad = np.flatnonzero(((indices < np.asarray(least)) | (indices >= count)).any(axis=1))
-        if len(bad):
+        lowest = np.broadcast_to(least, indices.shape[1])
+        if len(indices) and (indices.max() >= count or any(indices[:, s].min() < lowest[s] for s in range(len(lowest)))):
+            bad = np.flatnonzero(((indices < lowest) | (indices >= count)).any(axis=1))
             raise ValueError(
                 f"{what} {bad[0]} of {len(indices)}: particles {indices[bad[0]].tolist()} are not all within 0 to {count - 1}"
             )
-        ordered = np.sort(indices, axis=1)
-        bad = np.flatnonzero(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1))
-        if len(bad) and what != "triangle":  # a triangle that repeats a particle has no area and is dropped with a count
-            raise ValueError(f"{what} {bad[0]} of {len(indices)}: particles {indices[bad[0]].tolist()} repeat")
-        return indices
+        if what != "triangle":  # a triangle that repeats a particle has no area and is dropped with a count
+            bad = np.flatnonzero(map_rows(_repeats, indices))
+            if len(bad):
+                raise ValueError(f"{what} {bad[0]} of {len(indices)}: particles {indices[bad[0]].tolist()} repeat")
+        return indices.astype(np.int32, copy=False)

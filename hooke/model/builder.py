@@ -10,7 +10,7 @@ import warp as wp
 
 from hooke.data.table import Rows, Table
 from hooke.elements import ELEMENTS
-from hooke.geometry.coloring import ColoringAlgorithm, color_graph, merge_groups, pairs_of
+from hooke.geometry.coloring import ColoringAlgorithm, color_graph, merge_groups
 from hooke.joints.layout import coordinate_starts
 from hooke.model.build_bodies import BodyMethods
 from hooke.model.build_deformables import DeformableMethods
@@ -272,15 +272,15 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
             coloring_algorithm: ColoringAlgorithm.MCS or GREEDY.
         """
         settings = (balance_colors, target_max_min_color_ratio, ColoringAlgorithm(coloring_algorithm))
-        pairs = [np.empty((0, 2), np.int64)]
+        stencils = []
         for element in ELEMENTS:
             columns = {name: rows.array for name, rows in self._tables[element.name].columns.items()}
-            pairs.append(pairs_of(element.stencils(columns)[1]))
+            stencils.append(element.stencils(columns)[1])
         if include_bending:
-            pairs.append(pairs_of(self.edge_indices.array))
-        self.particle_color_groups = color_graph(self.particle_count, np.concatenate(pairs), *settings)
+            stencils.append(self.edge_indices.array)
+        self.particle_color_groups = color_graph(self.particle_count, stencils, *settings)
         joints = np.stack([self.joint_parent.array, self.joint_child.array], axis=1)
-        self.body_color_groups = color_graph(self.body_count, joints, *settings)
+        self.body_color_groups = color_graph(self.body_count, [joints], *settings)
 
     def set_coloring(self, particle_color_groups: Sequence[Sequence[int]]) -> None:
         """Set the groups of particles by hand; ``finalize`` checks that every particle is in exactly one."""

@@ -40,13 +40,12 @@ def check_structure(tables: dict[str, Rows], world_count: int, leave_out: frozen
                 continue
             values = rows.columns[column.name].array
             _check_values(rows, column, values)
-            if column.refers in counts:
+            if column.refers in counts and (values.min() < -1 or values.max() >= counts[column.refers]):
                 bad = np.flatnonzero(((values < -1) | (values >= counts[column.refers])).reshape(rows.count, -1).any(axis=1))
-                if len(bad):
-                    raise ValueError(
-                        f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()}, expected -1 to "
-                        f"{counts[column.refers] - 1}"
-                    )
+                raise ValueError(
+                    f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()}, expected -1 to "
+                    f"{counts[column.refers] - 1}"
+                )
     for element in ELEMENTS:
         if "materials" in tables[element.name].columns:
             materials = tables[element.name].columns["materials"].array
@@ -63,8 +62,17 @@ def public_name(rows: Rows, column: Column) -> str:
     return rows.table.prefix + column.name if column in rows.table.columns else column.name
 
 
+def _reaches(values: np.ndarray, minimum: Any) -> bool:
+    """Whether no value (n, width) is below the minimum of its column."""
+    if np.ndim(minimum) == 0:
+        return minimum is None or values.min() >= minimum
+    return all(values[:, k].min() >= least for k, least in enumerate(minimum))
+
+
 def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
     flat = values.reshape(rows.count, -1)
+    if np.isfinite(flat.min()) and np.isfinite(flat.max()) and _reaches(flat, column.minimum):
+        return
     finite = np.isfinite(flat).all(axis=1)
     low = np.zeros(rows.count, bool) if column.minimum is None else (flat < np.asarray(column.minimum)).any(axis=1)
     bad = np.flatnonzero(~finite | low)
@@ -131,17 +139,17 @@ def check_joint_ordering(rows: Rows) -> None:
 
 def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:
     """The colour of every one of ``count`` particles or bodies, each of which must be in exactly one group."""
-    colors = np.full(count, -1, np.int32)
+    colors, times = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     for color, group in enumerate(groups):
         group = np.asarray(group).reshape(-1)
         outside = group[(group < 0) | (group >= count)]
         if len(outside):
             raise ValueError(f"{what} colour group {color} names {what} {outside[0]}; there are {count}")
-        found, times = np.unique(group, return_counts=True)
-        repeated = found[(times > 1) | (colors[found] >= 0)]
-        if len(repeated):
-            raise ValueError(f"{what} {repeated[0]} is in more than one colour group; call ModelBuilder.color()")
+        times += np.bincount(group, minlength=count).astype(np.int32)
         colors[group] = color
+    repeated = np.flatnonzero(times > 1)
+    if len(repeated):
+        raise ValueError(f"{what} {repeated[0]} is in more than one colour group; call ModelBuilder.color()")
     missing = np.flatnonzero(colors < 0)
     if len(missing):
         raise ValueError(

@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from hooke.data.chunks import map_rows
+from hooke.geometry.measure import cross
+
 __all__ = ["RigidMotion", "compose", "quat_multiply", "quat_rotate"]
 
 
 def quat_rotate(q: Any, v: Any) -> np.ndarray:
     """Rotate vectors ``v`` (..., 3) by quaternions ``q`` (..., 4), x y z w."""
     q, v = np.asarray(q, np.float64), np.asarray(v, np.float64)
-    t = 2.0 * np.cross(q[..., :3], v)
-    return v + q[..., 3:] * t + np.cross(q[..., :3], t)
+    t = 2.0 * cross(q[..., :3], v)
+    return v + q[..., 3:] * t + cross(q[..., :3], t)
 
 
 def quat_multiply(a: Any, b: Any) -> np.ndarray:
     """Product of quaternions (..., 4), x y z w: first ``b``, then ``a``."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    xyz = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + np.cross(a[..., :3], b[..., :3])
+    xyz = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
     w = a[..., 3:] * b[..., 3:] - (a[..., :3] * b[..., :3]).sum(-1, keepdims=True)
     return np.concatenate([xyz, w], axis=-1)
 
@@ -61,9 +64,9 @@ class RigidMotion:
             return rows
         q = self.pose[3:]
         if moves == "point":
-            return self.pose[:3] + quat_rotate(q, rows)
+            return map_rows(lambda x: self.pose[:3] + quat_rotate(q, x), rows)
         if moves == "vector":
-            return quat_rotate(q, rows)
+            return map_rows(lambda x: quat_rotate(q, x), rows)
         if moves == "twist":
             return np.concatenate([quat_rotate(q, rows[:, :3]), quat_rotate(q, rows[:, 3:])], axis=1)
         return compose(self.pose, rows)

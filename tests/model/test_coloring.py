@@ -9,8 +9,10 @@ import warp as wp
 
 from hooke import ColoringAlgorithm, ModelBuilder
 from hooke.elements import ELEMENTS
-from hooke.geometry.coloring import color_graph, find_conflict, merge_groups, pairs_of
+from hooke.geometry.coloring import color_graph, find_conflict, merge_groups
+from hooke.geometry.graph import Graph
 from hooke.geometry.incidence import build_incidence
+from hooke.geometry.topology import mesh_edges
 
 PLACE = {"pos": wp.vec3(0.0), "rot": wp.quat_identity(), "vel": wp.vec3(0.0)}
 ALGORITHMS = pytest.mark.parametrize("algorithm", ColoringAlgorithm, ids=lambda a: a.name)
@@ -228,20 +230,79 @@ def test_random_graphs(algorithm, balance):
     rng = np.random.default_rng(2)
     for count, edges in ((1, 0), (2, 1), (10, 45), (50, 100), (200, 3000)):
         pairs = rng.integers(0, count, size=(edges, 2))  # with loops and repetitions
-        groups = color_graph(count, pairs, balance, 1.1, algorithm)
+        groups = color_graph(count, [pairs], balance, 1.1, algorithm)
         assert monochrome(colors_of(groups, count), pairs) == 0
         assert all(g.dtype == np.int32 and (np.diff(g) > 0).all() for g in groups)
 
 
 def test_special_graphs():
-    assert color_graph(0, np.empty((0, 2), int)) == []
-    assert [g.tolist() for g in color_graph(3, np.empty((0, 2), int))] == [[0, 1, 2]]
-    assert [g.tolist() for g in color_graph(3, [(0, 0), (-1, 2)])] == [[0, 1, 2]]
-    assert len(color_graph(7, pairs_of(np.arange(7)[None]))) == 7  # all with all
+    assert color_graph(0, []) == []
+    assert [g.tolist() for g in color_graph(3, [])] == [[0, 1, 2]]
+    assert [g.tolist() for g in color_graph(3, [np.array([(0, 0), (-1, 2)])])] == [[0, 1, 2]]
+    assert len(color_graph(7, [np.arange(7)[None]])) == 7  # all with all
 
 
-def test_pairs_and_conflicts():
-    assert sorted(map(tuple, pairs_of(np.array([[5, 6, 7]])))) == [(5, 6), (5, 7), (6, 7)]
+def irregular_sheet(size, seed=0):
+    """A grid whose cells are cut along either diagonal at random, its vertices renumbered; with a third triangle at some edges."""
+    rng = np.random.default_rng(seed)
+    x, y = (a.reshape(-1) for a in np.meshgrid(np.arange(size), np.arange(size)))
+    v = np.stack([y * (size + 1) + x + k for k in (0, 1, size + 1, size + 2)], axis=1)
+    cut = rng.random(len(v)) < 0.5
+    triangles = np.where(cut[:, None], v[:, [0, 1, 2, 1, 3, 2]], v[:, [0, 1, 3, 0, 3, 2]]).reshape(-1, 3)
+    count = (size + 1) ** 2
+    flaps = triangles[rng.integers(0, len(triangles), 20)]
+    flaps[:, 2] = count + np.arange(20)
+    return count + 20, rng.permutation(count + 20)[np.concatenate([triangles, flaps])]
+
+
+def test_irregular_sheets_with_bending():
+    count, triangles = irregular_sheet(60)
+    edges, crowded = mesh_edges(triangles)
+    assert crowded > 0
+    for algorithm in ColoringAlgorithm:
+        groups = color_graph(count, [triangles, edges], algorithm=algorithm)
+        colors = colors_of(groups, count)
+        assert monochrome(colors, triangles) == 0 == monochrome(colors, edges)
+        sizes = [len(g) for g in groups]
+        assert len(groups) <= 8 and max(sizes) <= 1.1 * min(sizes)
+        again = color_graph(count, [triangles, edges], algorithm=algorithm)
+        assert all(np.array_equal(a, b) for a, b in zip(groups, again, strict=True))
+
+
+def test_a_planar_sheet_needs_four_colours():
+    count, triangles = irregular_sheet(60, seed=1)
+    assert len(color_graph(count, [triangles])) <= 4
+
+
+def test_worlds_of_irregular_sheets():
+    count, triangles = irregular_sheet(9)
+    part = ModelBuilder()
+    x = np.random.default_rng(3).normal(size=(count, 3))
+    with pytest.warns(UserWarning, match="more than two triangles"):
+        part.add_cloth_mesh(**PLACE, scale=1.0, vertices=x, indices=triangles.reshape(-1), density=1.0, edge_ke=1.0)
+    b = ModelBuilder()
+    b.replicate(part, 4)
+    b.color(include_bending=True)
+    check(b, bending=True)
+    assert len(b.particle_color_groups) <= 9
+    b.finalize(device="cpu")
+
+
+def test_neighbours_are_listed_once():
+    rng = np.random.default_rng(4)
+    stencils = [rng.integers(-1, 40, size=(30, 4)), rng.integers(-1, 40, size=(50, 2))]
+    graph = Graph.of_stencils(40, stencils)
+    expected = [set() for _ in range(40)]
+    for rows in stencils:
+        for row in rows.tolist():
+            for i in row:
+                expected[i] |= {j for j in row if j not in (i, -1)} if i >= 0 else set()
+    for i in range(40):
+        mine = graph.neighbor[graph.start[i] : graph.start[i + 1]].tolist()
+        assert len(mine) == len(set(mine)) and set(mine) == expected[i]
+
+
+def test_conflicts():
     stencils = np.array([[0, 1, 2], [2, 3, 4]])
     assert find_conflict(np.array([0, 1, 2, 0, 1]), stencils) is None
     row, i, j = find_conflict(np.array([0, 1, 2, 0, 2]), stencils)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hooke.geometry.measure import triangle_areas
 from hooke.geometry.repair import check_triangles
 from hooke.geometry.topology import mesh_edges
 from hooke.model.enums import ParticleFlags
@@ -21,6 +22,11 @@ def placed(pos: Any, rot: Any, scale: Any, vertices: np.ndarray) -> np.ndarray:
     return RigidMotion(pose).apply("point", np.asarray(vertices, np.float64) * scale)
 
 
+def moved(stencils: np.ndarray, first: int) -> np.ndarray:
+    """Stencils (n, size) of particles of which the first is number ``first``; -1 stays."""
+    return np.where(stencils >= 0, stencils + np.int32(first), np.int32(-1)) if first else stencils
+
+
 def check_mesh(what: str, vertices: Any, indices: Any, corners: int) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) and elements (m, corners) as arrays, refused when empty, not finite or out of range."""
     vertices = np.asarray(vertices, np.float64).reshape(-1, 3)
@@ -31,19 +37,19 @@ def check_mesh(what: str, vertices: Any, indices: Any, corners: int) -> tuple[np
         raise ValueError(f"{what}: expected a multiple of {corners} indices, found {len(flat)}")
     if flat.dtype.kind not in "iu" and not np.array_equal(flat, np.round(flat)):
         raise ValueError(f"{what}: expected whole numbers as indices, found {flat[flat != np.round(flat)][0]}")
-    elements = flat.astype(np.int64).reshape(-1, corners)
+    elements = flat.astype(np.int64, copy=False).reshape(-1, corners)
     bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
     if len(bad):
         raise ValueError(f"{what}: vertex {bad[0]} is {vertices[bad[0]].tolist()}; {len(bad)} vertices are not finite")
-    bad = np.flatnonzero(((elements < 0) | (elements >= len(vertices))).any(axis=1))
-    if len(bad):
+    if elements.min() < 0 or elements.max() >= len(vertices):
+        bad = np.flatnonzero(((elements < 0) | (elements >= len(vertices))).any(axis=1))
         raise ValueError(f"{what}: element {bad[0]} has vertices {elements[bad[0]].tolist()}; expected 0 to {len(vertices) - 1}")
-    return vertices, elements
+    return vertices, elements.astype(np.int32)
 
 
 def grid_triangles(dim_x: int, dim_y: int, reverse_winding: bool = False) -> np.ndarray:
     """Two triangles per cell of a grid of (dim_x + 1)(dim_y + 1) vertices, x fastest; shape (2 dim_x dim_y, 3)."""
-    x, y = np.meshgrid(np.arange(dim_x), np.arange(dim_y))
+    x, y = np.meshgrid(np.arange(dim_x, dtype=np.int32), np.arange(dim_y, dtype=np.int32))
     v0 = (y * (dim_x + 1) + x).reshape(-1)
     v1, v2, v3 = v0 + 1, v0 + dim_x + 1, v0 + dim_x + 2
     cells = [v0, v2, v1, v1, v2, v3] if reverse_winding else [v0, v1, v2, v1, v3, v2]
@@ -52,25 +58,23 @@ def grid_triangles(dim_x: int, dim_y: int, reverse_winding: bool = False) -> np.
 
 def cloth_mesh(builder: Any, what: str, vertices: np.ndarray, triangles: np.ndarray, mass: Any, vel: Any, options: dict) -> int:
     """Add particles, triangles, hinges on all edges and, if asked, springs. Returns the index of the first particle."""
-    count = len(vertices)
     radius = options["particle_radius"]
     added = builder.add_particles(
         vertices,
-        np.broadcast_to(np.asarray(vel, np.float64), (count, 3)),
-        np.broadcast_to(mass, count),
-        None if radius is None else np.broadcast_to(radius, count),
+        np.asarray(vel, np.float64),
+        mass,
+        radius,
         options.get("flags"),
         options["custom_attributes_particles"],
     )
     first = added.start
     given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift", "color", "opacity")}
-    areas = builder.add_triangles(*(triangles + first).T, **given, custom_attributes=options["custom_attributes_triangles"])
-    edges, crowded = mesh_edges(triangles[np.asarray(areas) > 0.0])
+    areas = builder._add_triangles(triangles + np.int32(first), **given, custom=options["custom_attributes_triangles"])
+    edges, crowded = mesh_edges(triangles[areas > 0.0])
     if crowded:
         warnings.warn(f"{what}: {crowded} edges join more than two triangles; the cloth does not bend there", stacklevel=4)
-    edges = np.where(edges >= 0, edges + first, -1)
-    bending = {k: options[k] for k in ("edge_ke", "edge_kd")}
-    builder.add_edges(*edges.T, **bending, custom_attributes=options["custom_attributes_edges"])
+    edges = moved(edges, first)
+    builder._add_edges(edges, edge_ke=options["edge_ke"], edge_kd=options["edge_kd"], custom=options["custom_attributes_edges"])
     if options["add_springs"]:
         custom = options.get("custom_attributes_springs")
         builder._add_springs(edges[:, 2:], options["spring_ke"], options["spring_kd"], custom=custom)
@@ -100,10 +104,7 @@ def cloth_from_mesh(builder: Any, vertices: Any, indices: Any, density: float, o
     what = f"add_cloth_mesh({options['label'] or ''})"
     vertices, triangles = check_mesh(what, vertices, indices, 3)
     vertices = placed(options["pos"], options["rot"], options["scale"], vertices)
-    area = 0.5 * np.linalg.norm(
-        np.cross(vertices[triangles[:, 1]] - vertices[triangles[:, 0]], vertices[triangles[:, 2]] - vertices[triangles[:, 0]]),
-        axis=1,
-    )
+    area = triangle_areas(vertices, triangles)
     if options["validate_mesh"]:
         refuse_defects(what, vertices, triangles)
     mass = np.bincount(triangles.reshape(-1), np.repeat(area * density / 3.0, 3), minlength=len(vertices))

@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 
 from hooke.geometry.grid import grid_tetrahedra
+from hooke.geometry.measure import signed_volumes
 from hooke.geometry.topology import mesh_edges, surface_triangles
-from hooke.model.generate.cloth import check_mesh, placed, warn_unused
+from hooke.model.generate.cloth import check_mesh, moved, placed, warn_unused
 
 __all__ = ["soft_from_mesh", "soft_grid"]
 
 
 def _soft(builder: Any, what: str, vertices: np.ndarray, tetrahedra: np.ndarray, mass: np.ndarray, options: dict) -> None:
-    count = len(vertices)
     radius = options["particle_radius"]
-    vel = np.broadcast_to(np.asarray(options["vel"], np.float64), (count, 3))
-    first = builder.add_particles(vertices, vel, mass, None if radius is None else np.broadcast_to(radius, count)).start
-    builder._add_tetrahedra(tetrahedra + first, options["k_mu"], options["k_lambda"], options["k_damp"])
+    vel = np.asarray(options["vel"], np.float64)
+    first = builder.add_particles(vertices, vel, mass, radius).start
+    builder._add_tetrahedra(tetrahedra + np.int32(first), options["k_mu"], options["k_lambda"], options["k_damp"])
     triangles = surface_triangles(tetrahedra)
     given = {k: options[k] for k in ("tri_ke", "tri_ka", "tri_kd", "tri_drag", "tri_lift", "color", "opacity")}
-    areas = builder.add_triangles(*(triangles + first).T, **given)
+    areas = builder._add_triangles(triangles + np.int32(first), **given)
     if options["add_surface_mesh_edges"]:
-        edges, _crowded = mesh_edges(triangles[np.asarray(areas) > 0.0])
-        edges = np.where(edges >= 0, edges + first, -1)
-        builder.add_edges(*edges.T, edge_ke=options["edge_ke"], edge_kd=options["edge_kd"])
+        edges, _crowded = mesh_edges(triangles[areas > 0.0])
+        builder._add_edges(moved(edges, first), edge_ke=options["edge_ke"], edge_kd=options["edge_kd"])
 
 
 def soft_grid(builder: Any, dims: tuple[int, int, int], cell: tuple[float, float, float], density: float, fixed: dict,
@@ -51,8 +50,7 @@ def soft_from_mesh(builder: Any, vertices: Any, indices: Any, density: float, op
     what = f"add_soft_mesh({options['label'] or ''})"
     vertices, tetrahedra = check_mesh(what, vertices, indices, 4)
     vertices = placed(options["pos"], options["rot"], options["scale"], vertices)
-    corners = vertices[tetrahedra]
-    volume = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6.0
+    volume = signed_volumes(vertices, tetrahedra)
     flipped = volume < 0.0
     if options["validate_mesh"] and not (volume > 0.0).all():
         bad = int(np.flatnonzero(volume <= 0.0)[0])

@@ -1,8 +1,8 @@
 """Sweeps over sixteen particles at a time, for CPUs.
 
-Particles of a colour are sorted by region, by the number of their records and by place, and cut into groups of 16 lanes. Every view of an element
-(:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group has as many rows in it as its busiest particle needs.
-Rows that others lack, and lanes without a particle, stand for a particle behind the last one, which weighs nothing and never moves.
+Particles of a colour are sorted by region, by the number of their records and by place, and cut into groups of 16 lanes. Every view
+of an element (:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group has as many rows in it as its busiest
+particle needs. Rows that others lack, and lanes without a particle, stand for one that weighs nothing and never moves.
 """
 
 import functools
