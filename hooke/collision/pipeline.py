@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.soft import Candidates, Pass, Poses, Sighting, finish_count, make_detection, place_shapes
+from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, place_shapes
 from hooke.execution.compile import start_loading, wait_loaded
 from hooke.execution.recorder import Recorder, pointers
-from hooke.geometry.kind import GeoType
+from hooke.geometry.kind import GeoType, SurfacePoint
 from hooke.geometry.mesh import Mesh
 from hooke.model.contacts import Contacts
 from hooke.model.model import model_tables
@@ -64,8 +64,10 @@ class CollisionPipeline:
         self._poses = Poses()
         self._poses.pose = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
         self._poses.inverse = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
-        self._seen = wp.zeros(count, dtype=Sighting, device=model.device)
-        self._number = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen = Sightings()
+        self._seen.number = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen.candidate = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen.answer = wp.zeros(count, dtype=SurfacePoint, device=model.device)
         self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
         kernels = [self._detect_contacts, place_shapes, finish_count]
@@ -124,7 +126,7 @@ class CollisionPipeline:
             inputs, shapes = [self._tables["shape"].struct, body_q], self._tables["shape"].count
             wp.launch(place_shapes, dim=shapes, inputs=inputs, outputs=[self._poses], device=self.model.device)
             self._pass(state, contacts, gap, writing=False)
-            wp.utils.array_scan(self._number, self._end, inclusive=True)
+            wp.utils.array_scan(self._seen.number, self._end, inclusive=True)
 
     def _write_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
         if self.soft_contact_pair_count:
@@ -134,13 +136,12 @@ class CollisionPipeline:
 
     def _pass(self, state: State, contacts: Contacts, gap: float, writing: bool) -> None:
         todo = Pass()
-        todo.gap, todo.writes = gap, int(writing)
+        todo.gap, todo.writes, todo.x, todo.end = gap, int(writing), state.particle_q, self._end
         todo.block = _BLOCK if self.model.device.is_cpu else 1
         tables = [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, self._poses]
-        inputs = [todo, *tables, state.particle_q, self._end]
-        outputs = [self._seen, contacts.soft_rows, self._number]
-        threads = -(-len(self._number) // todo.block)
-        wp.launch(self._detect_contacts, dim=threads, inputs=inputs, outputs=outputs, device=self.model.device)
+        outputs = [contacts.soft_rows, self._seen]
+        threads = -(-len(self._end) // todo.block)
+        wp.launch(self._detect_contacts, dim=threads, inputs=[todo, *tables], outputs=outputs, device=self.model.device)
 
     def _make_room(self, contacts: Contacts) -> None:
         needed = int(self._end[-1:].numpy()[0])

@@ -18,7 +18,7 @@ from hooke.model.contacts import SoftRows
 from hooke.model.enums import ParticleFlags, ShapeFlags
 from hooke.model.tables import Particles, Shapes
 
-__all__ = ["Candidates", "Pass", "Poses", "Sighting", "finish_count", "make_detection", "place_shapes"]
+__all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "place_shapes"]
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
 UNLIMITED = wp.constant(1.0e10)
@@ -42,13 +42,17 @@ class Candidates:
 
 @wp.struct
 class Pass:
-    """A pass: it counts rows and remembers the last one of every particle; or it ``writes`` them. ``gap`` [m] beyond the contact
-    distance makes a row; a thread does ``block`` particles, since a CPU copies all arguments for every thread.
+    """A pass over particles at ``x``: it counts their rows, or it ``writes`` them up to ``end`` of every particle.
+
+    ``gap`` [m] beyond the contact distance makes a row. A thread does ``block`` particles, since a CPU copies all arguments for every
+    thread.
     """
 
     gap: wp.float32
     writes: wp.int32
     block: wp.int32
+    x: wp.array(dtype=wp.vec3)
+    end: wp.array(dtype=wp.int32)
 
 
 @wp.struct
@@ -60,11 +64,12 @@ class Poses:
 
 
 @wp.struct
-class Sighting:
-    """A candidate pair (an index into ``Candidates.shape``) and the surface that the particle sees."""
+class Sightings:
+    """What particles see: the ``number`` of surfaces, and of the last one the pair (an index into ``Candidates.shape``) and the point."""
 
-    candidate: wp.int32
-    answer: SurfacePoint
+    number: wp.array(dtype=wp.int32)
+    candidate: wp.array(dtype=wp.int32)
+    answer: wp.array(dtype=SurfacePoint)
 
 
 @functools.cache
@@ -89,10 +94,10 @@ def make_detection(codes: tuple[int, ...]) -> Any:
 
     @wp.func
     def detect(
-        i: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, x: wp.array(dtype=wp.vec3),
-        last_row: int, known: int, seen: wp.array(dtype=Sighting), rows: SoftRows,
+        i: int, known: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, rows: SoftRows,
+        seen: Sightings,
     ):  # fmt: skip
-        """Number of rows of particle ``i``; ``known`` when they are written, up to ``last_row``, and -1 when they are counted."""
+        """Number of rows of particle ``i``; ``known`` when they are written, and -1 when they are counted."""
         found = int(0)
         first = int(0)
         last = int(0)
@@ -103,34 +108,35 @@ def make_detection(codes: tuple[int, ...]) -> Any:
             first = candidates.start[w]
             last = candidates.start[w + 1]
         if known == 1:
-            first = seen[i].candidate
+            first = seen.candidate[i]
             last = first + 1
         for c in range(first, last):
             s = candidates.shape[c]
-            p = wp.transform_point(poses.inverse[s], x[i])
-            answer = seen[i].answer
+            p = wp.transform_point(poses.inverse[s], todo.x[i])
+            answer = seen.answer[i]
             if known != 1:
                 answer = nearest(s, p, particles.radius[i] + todo.gap + shapes.margin[s], shapes, candidates)
             if answer.found != 0:
                 if known < 0:
-                    seen[i] = Sighting(c, answer)
+                    seen.candidate[i] = c
+                    seen.answer[i] = answer
                 else:
-                    write_row(last_row - known + found, i, c, s, p, poses.pose[s], answer, shapes, rows)
+                    write_row(todo.end[i] - known + found, i, c, s, p, poses.pose[s], answer, shapes, rows)
                 found += 1
         return found
 
+    # All arrays are in structs: Warp compiles a kernel that is given arrays of one dimension twice.
     @wp.kernel(module="unique", enable_backward=False)
     def detect_soft_contacts(
-        todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, x: wp.array(dtype=wp.vec3),
-        end: wp.array(dtype=wp.int32), seen: wp.array(dtype=Sighting), rows: SoftRows, number: wp.array(dtype=wp.int32),
-    ):  # fmt: skip
+        todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, rows: SoftRows, seen: Sightings
+    ):
         begin = wp.tid() * todo.block
-        for i in range(begin, wp.min(begin + todo.block, number.shape[0])):
+        for i in range(begin, wp.min(begin + todo.block, seen.number.shape[0])):
             known = int(-1)
             if todo.writes != 0:
-                known = number[i]
+                known = seen.number[i]
             if known != 0:
-                number[i] = detect(i, todo, particles, shapes, candidates, poses, x, end[i], known, seen, rows)
+                seen.number[i] = detect(i, known, todo, particles, shapes, candidates, poses, rows, seen)
 
     return detect_soft_contacts
 
