@@ -19,7 +19,7 @@ from hooke.model.state import State
 __all__ = ["CollisionPipeline", "soft_contact_default"]
 
 _MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
-_BLOCK = 256  # particles per thread on a CPU
+_BLOCK = 64  # particles per thread on a CPU
 
 
 def soft_contact_default(particles: int, pairs: int) -> int:

@@ -21,6 +21,8 @@ from hooke.model.tables import Particles, Shapes
 __all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "place_shapes"]
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
+ROUNDING = wp.constant(1.0e-5)
+"""Part of its distance from the origin by which a box is made larger."""
 UNLIMITED = wp.constant(1.0e10)
 COLLIDE_PARTICLES = wp.constant(int(ShapeFlags.COLLIDE_PARTICLES))
 
@@ -131,14 +133,60 @@ def make_detection(codes: tuple[int, ...]) -> Any:
         todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, rows: SoftRows, seen: Sightings
     ):
         begin = wp.tid() * todo.block
-        for i in range(begin, wp.min(begin + todo.block, seen.number.shape[0])):
+        end = wp.min(begin + todo.block, seen.number.shape[0])
+        clear = int(0)
+        if todo.writes == 0 and todo.block > 1:
+            clear = is_clear(begin, end, todo, particles, shapes, candidates, poses)
+        for i in range(begin, end):
             known = int(-1)
             if todo.writes != 0:
                 known = seen.number[i]
-            if known != 0:
+            if clear != 0:
+                seen.number[i] = 0
+            elif known != 0:
                 seen.number[i] = detect(i, known, todo, particles, shapes, candidates, poses, rows, seen)
 
     return detect_soft_contacts
+
+
+@wp.func
+def is_clear(
+    begin: int, end: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses
+):  # fmt: skip
+    """1 if the box around some particles of one world is out of reach of all its shapes; 0 if it is not, or a coordinate is no number."""
+    w = particles.world[begin]
+    lower = todo.x[begin]
+    upper = lower
+    size = float(0.0)
+    spoilt = float(0.0)
+    for i in range(begin, end):
+        x = todo.x[i]
+        lower = wp.min(lower, x)
+        upper = wp.max(upper, x)
+        size = wp.max(size, particles.radius[i])
+        spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
+        if particles.world[i] != w:
+            return 0
+    if spoilt != 0.0:
+        return 0
+    if w < 0:
+        w = candidates.start.shape[0] - 2
+    for c in range(candidates.start[w], candidates.start[w + 1]):
+        s = candidates.shape[c]
+        half = 0.5 * (upper - lower)
+        inverse = poses.inverse[s]
+        middle = wp.transform_point(inverse, lower + half)
+        turn = wp.quat_to_matrix(wp.transform_get_rotation(inverse))
+        rounding = ROUNDING * (wp.length(lower) + wp.length(upper) + wp.length(wp.transform_get_translation(inverse)))
+        reach = size + todo.gap + shapes.margin[s] + rounding
+        apart = int(0)
+        for k in range(3):
+            extent = reach + wp.abs(turn[k, 0]) * half[0] + wp.abs(turn[k, 1]) * half[1] + wp.abs(turn[k, 2]) * half[2]
+            if middle[k] - extent > shapes.collision_aabb_upper[s][k] or middle[k] + extent < shapes.collision_aabb_lower[s][k]:
+                apart = 1
+        if apart == 0:
+            return 0
+    return 1
 
 
 @wp.func
