@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import logging
 import sys
+import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +22,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Simulate cloth, soft bodies and springs, and picture them.")
 out = Console()
 err = Console(stderr=True)
+LOG = logging.getLogger("hooke")
 
 
 def _vector(text: str, what: str, count: int = 3) -> tuple[float, ...]:
@@ -65,19 +70,23 @@ def run(
     import warp as wp
 
     wp.config.log_level = wp.LOG_ERROR
-    from hooke.simulate import SimulationError
+    if quiet:
+        LOG.setLevel(logging.WARNING)
+    from hooke.simulate import SimulationError, prepare
     from hooke.simulate import run as simulate
 
     if solver != "vbd":
         raise ValueError(f"unknown solver {solver!r}; expected vbd")
     built_in = {"--scale": scale, "--rotate": rotate, "--place": place, "--up": up, "--units": units}
-    if len(what) == 1 and ":" not in what[0]:
-        given = [name for name, value in built_in.items() if value]
-        if given:
-            raise ValueError(f"{', '.join(given)}: only for FILE:ROLE, not for the built-in scene {what[0]!r}")
-        scene = _built_in(what[0], material)
-    else:
+    from_files = len(what) > 1 or ":" in what[0]
+    given = [name for name, value in built_in.items() if value and not from_files]
+    if given:
+        raise ValueError(f"{', '.join(given)}: only for FILE:ROLE, not for the built-in scene {what[0]!r}")
+    prepare(device)
+    if from_files:
         scene = _from_files(what, scale, rotate, place, up, units, resolution, material, ground)
+    else:
+        scene = _built_in(what[0], material)
     from hooke.scenes.from_files import pin_particles
 
     for text in pin or []:
@@ -196,6 +205,41 @@ def _print_summary(result: Any) -> None:
 
 
 @app.command()
+def warmup(
+    what: Annotated[
+        list[str] | None, typer.Argument(help="Built-in scenes (default: all), and FILE:ROLE ... as one scene.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="Warp device, such as cpu or cuda:0.")] = None,
+) -> None:
+    """Compile all kernels that scenes need, so that their first run starts at once."""
+    import warp as wp
+
+    wp.config.log_level = wp.LOG_ERROR
+    from hooke.scenes import SCENES
+    from hooke.simulate import prepare, run
+
+    began = time.perf_counter()
+    names = [text for text in what or SCENES if ":" not in text]
+    files = [text for text in what or [] if ":" in text]
+    scenes = [_built_in(name, None) for name in names]
+    if files:
+        scenes.append(_from_files(files, ["fit"], None, None, None, None, 14, None, "auto"))
+    prepare(device)
+    cache = Path(wp.config.kernel_cache_dir)
+    before = _entries(cache)
+    for scene in scenes:
+        out.print(f"{scene.name} ...", highlight=False)
+        run(scene, seconds=1.0 / 60.0, fps=60.0, substeps=3, iterations=1, device=device)
+    made = len(_entries(cache) - before)
+    said = f"compiled {made} modules in {time.perf_counter() - began:.1f} s; they stay" if made else "everything is"
+    out.print(f"{said} in the cache, {cache}", highlight=False, soft_wrap=True)
+
+
+def _entries(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+
+
+@app.command()
 def render(
     result: Annotated[Path, typer.Argument(help="A recording (.npz) of hooke run.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File .png, .gif or .mp4; %04d.png for a series.")] = None,
@@ -294,11 +338,26 @@ def _mesh_rows(file: Path) -> list[tuple[str, str]]:
     return rows
 
 
+@contextlib.contextmanager
+def _compile_messages() -> Iterator[None]:
+    """Print which kernels compile, so that a first run does not look hung."""
+    handler, level = logging.Handler(), LOG.level
+    handler.emit = lambda record: err.print(record.getMessage(), style="dim", highlight=False, markup=False)  # type: ignore[method-assign]
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(level)
+
+
 def main() -> None:
     """Run the command; what is wrong with the input is one line and exit code 2, a simulation that failed exit code 1."""
     warnings.showwarning = lambda message, *_args, **_kw: err.print(f"[yellow]warning:[/] {message}", highlight=False)
     try:
-        app(standalone_mode=False)
+        with _compile_messages():
+            app(standalone_mode=False)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except typer.Abort:

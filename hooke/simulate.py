@@ -13,13 +13,16 @@ import warp as wp
 
 from hooke.collision.measure import measure_penetration
 from hooke.collision.pipeline import CollisionPipeline
+from hooke.collision.soft import finish_count
+from hooke.execution.compile import start_loading
 from hooke.model.builder import ModelBuilder
-from hooke.model.energy import measure_energy
+from hooke.model.energy import energy_kernels, measure_energy
 from hooke.scenes import SCENES, Scene
 from hooke.solvers import SolverVBD
+from hooke.solvers.vbd.finish import finish_vertices
 from hooke.viewer.record import Trajectory
 
-__all__ = ["RunResult", "SimulationError", "run"]
+__all__ = ["RunResult", "SimulationError", "prepare", "run"]
 
 
 class SimulationError(RuntimeError):
@@ -65,6 +68,15 @@ class RunResult:
         return path
 
 
+def prepare(device: Any = None) -> None:
+    """Begin to compile what every scene needs, so that the compiler is at work while a scene is being read and built.
+
+    Args:
+        device: Warp device; None is the current one.
+    """
+    start_loading([finish_count, finish_vertices], device)
+
+
 def run(
     scene: Scene | str | Callable[..., Scene], *, seconds: float | None = None, fps: float | None = None, substeps: int | None = None,
     iterations: int | None = None, device: Any = None, worlds: int = 1, spacing: tuple[float, float, float] | None = None,
@@ -103,14 +115,16 @@ def run(
     frames = max(1, round(seconds * fps))
     dt = 1.0 / (fps * substeps)
     model = _model(scene, worlds, spacing, device)
+    pipeline = CollisionPipeline(model)  # its kernels compile beside those of the solver
     solver = SolverVBD(model, iterations=iterations, **scene.solver)
-    loop = _Loop(scene, model, solver, dt)
+    loop = _Loop(scene, model, pipeline, solver, dt)
     settings = {"scene": scene.name, "solver": type(solver).__name__, "dt": dt, "substeps": substeps, "iterations": iterations,
                 "device": str(model.device), "worlds": worlds, "camera": scene.camera}  # fmt: skip
     trajectory = Trajectory.from_model(model, fps=fps, info=settings, frames=frames + 1)
     result = RunResult(scene, model, loop.state, trajectory)
     trajectory.append(loop.state, 0.0)
-    start_energy = measure_energy(model, loop.state)
+    initial = model.state()
+    start_loading(energy_kernels(model), model.device)  # for the figures at the end
     timing = _Timing(began)
     try:
         for frame in range(frames):
@@ -126,7 +140,7 @@ def run(
         result.interrupted = True
     finally:
         result.state = loop.state
-        result.summary = loop.summary(timing, start_energy)
+        result.summary = loop.summary(timing, initial)
         trajectory.info["summary"] = result.summary
     for path in [output] if isinstance(output, (str, Path)) else output or []:
         result.save(path)
@@ -179,9 +193,8 @@ class _Timing:
 class _Loop:
     """States, contacts and time of a run."""
 
-    def __init__(self, scene: Scene, model: Any, solver: Any, dt: float):
-        self.scene, self.model, self.solver, self.dt = scene, model, solver, dt
-        self.pipeline = CollisionPipeline(model)
+    def __init__(self, scene: Scene, model: Any, pipeline: CollisionPipeline, solver: Any, dt: float):
+        self.scene, self.model, self.pipeline, self.solver, self.dt = scene, model, pipeline, solver, dt
         self.contacts = self.pipeline.contacts()
         self.state, self.other = model.state(), model.state()
         self.control = model.control()
@@ -216,11 +229,11 @@ class _Loop:
         self.most_contacts = max(self.most_contacts, int(self.contacts.soft_contact_count.numpy()[0]))
         self.overflow |= self.solver.status.overflow
 
-    def summary(self, timing: _Timing, start_energy: Any) -> dict[str, Any]:
+    def summary(self, timing: _Timing, initial: Any) -> dict[str, Any]:
         after_first = timing.frames[1:] or timing.frames
         wall = float(sum(after_first))
         simulated = len(after_first) * self.steps / max(1, len(timing.frames)) * self.dt
-        energy = measure_energy(self.model, self.state)
+        start_energy, energy = measure_energy(self.model, initial), measure_energy(self.model, self.state)
         return {
             "frames": len(timing.frames), "steps": self.steps, "simulated_s": self.time,
             "first_frame_s": timing.first - timing.began if timing.frames else None,

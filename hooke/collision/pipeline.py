@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.soft import Candidates, finish_count, make_detection
-from hooke.execution.compile import load_kernels
+from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, place_shapes
+from hooke.execution.compile import start_loading, wait_loaded
 from hooke.execution.recorder import Recorder, pointers
-from hooke.geometry.kind import GeoType
+from hooke.geometry.kind import GeoType, SurfacePoint
 from hooke.geometry.mesh import Mesh
 from hooke.model.contacts import Contacts
 from hooke.model.model import model_tables
@@ -19,6 +19,7 @@ from hooke.model.state import State
 __all__ = ["CollisionPipeline", "soft_contact_default"]
 
 _MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
+_BLOCK = 64  # particles per thread on a CPU
 
 
 def soft_contact_default(particles: int, pairs: int) -> int:
@@ -59,12 +60,20 @@ class CollisionPipeline:
         count = self._tables["particle"].count
         self._candidates, self.soft_contact_pair_count = self._pair_up()
         codes = self._tables["shape"].arrays["type"].numpy() if self._tables["shape"].count else []
-        self._count, self._write = make_detection(tuple(sorted({int(code) for code in codes})))
-        self._number = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._detect_contacts = make_detection(tuple(sorted({int(code) for code in codes})))
+        self._poses = Poses()
+        self._poses.pose = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
+        self._poses.inverse = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
+        self._seen = Sightings()
+        self._seen.number = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen.candidate = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen.answer = wp.zeros(count, dtype=SurfacePoint, device=model.device)
         self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
-        if count and self.soft_contact_pair_count:
-            load_kernels([self._count, self._write, finish_count], model.device)
+        kernels = [self._detect_contacts, place_shapes, finish_count]
+        self._loading = start_loading(kernels if self.soft_contact_pair_count else [], model.device)
+        if not model.device.is_cpu:
+            self._wait()
         default = soft_contact_default(count, self.soft_contact_pair_count)
         self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
         self.rigid_contact_max = 0
@@ -87,40 +96,51 @@ class CollisionPipeline:
         gap = self.soft_contact_gap if soft_contact_margin is None else soft_contact_margin
         if not 0.0 <= gap < float("inf"):
             raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
+        self._wait()
         key = (
             gap, contacts.soft_contact_max, self._tables["particle"].version, self._tables["shape"].version,
             pointers(state.particle_q, state.body_q, contacts),
         )  # fmt: skip
         fits = contacts.soft_contact_max >= self.soft_contact_pair_count
         if fits:
-            self._recorder.run(key, self._recorder.alone, self._detect, state, contacts, float(gap))
+            self._recorder.run(key, self._detect, state, contacts, float(gap))
             return
-        self._recorder.run(("count", *key), self._recorder.alone, self._count_contacts, state, float(gap))
+        self._recorder.run(("count", *key), self._count_contacts, state, contacts, float(gap))
         if not self.model.device.is_capturing:
             self._make_room(contacts)  # reads the host: the number needed is known now
         self._write_contacts(state, contacts, float(gap))
 
+    def _wait(self) -> None:
+        """Until the kernels are there: on a CPU they compile while other things are made, such as a solver with its own kernels."""
+        if self._loading:
+            wait_loaded(self._loading)
+            self._loading = []
+
     def _detect(self, state: State, contacts: Contacts, gap: float) -> None:
-        self._count_contacts(state, gap)
+        self._count_contacts(state, contacts, gap)
         self._write_contacts(state, contacts, gap)
 
-    def _inputs(self, state: State, gap: float) -> list[Any]:
-        body_q = self._no_body if state.body_q is None else state.body_q
-        return [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, gap, state.particle_q, body_q]
-
-    def _count_contacts(self, state: State, gap: float) -> None:
-        count, device = len(self._number), self.model.device
-        if count and self.soft_contact_pair_count:
-            wp.launch(self._count, dim=count, inputs=self._inputs(state, gap), outputs=[self._number], device=device)
-            wp.utils.array_scan(self._number, self._end, inclusive=True)
+    def _count_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
+        if self.soft_contact_pair_count:
+            body_q = self._no_body if state.body_q is None else state.body_q
+            self._recorder.launch(place_shapes, self._tables["shape"].count, [self._tables["shape"].struct, body_q], [self._poses])
+            self._pass(state, contacts, gap, writing=False)
+            self._recorder.alone(wp.utils.array_scan, self._seen.number, self._end)
 
     def _write_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
-        count, device = len(self._number), self.model.device
-        if count and self.soft_contact_pair_count:
-            inputs = [*self._inputs(state, gap), self._end, self._number]
-            wp.launch(self._write, dim=count, inputs=inputs, outputs=[contacts.soft_rows], device=device)
+        if self.soft_contact_pair_count:
+            self._pass(state, contacts, gap, writing=True)
         outputs = [contacts.contact_generation, contacts.contact_counters]
-        wp.launch(finish_count, dim=1, inputs=[self._end], outputs=outputs, device=device)
+        self._recorder.launch(finish_count, 1, [self._end], outputs)
+
+    def _pass(self, state: State, contacts: Contacts, gap: float, writing: bool) -> None:
+        todo = Pass()
+        todo.gap, todo.writes, todo.x, todo.end = gap, int(writing), state.particle_q, self._end
+        todo.block = _BLOCK if self.model.device.is_cpu else 1
+        tables = [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, self._poses]
+        self._recorder.launch(
+            self._detect_contacts, -(-len(self._end) // todo.block), [todo, *tables], [contacts.soft_rows, self._seen]
+        )
 
     def _make_room(self, contacts: Contacts) -> None:
         needed = int(self._end[-1:].numpy()[0])
@@ -145,6 +165,7 @@ class CollisionPipeline:
         candidates.start = wp.array(np.concatenate([[0], np.cumsum(sizes)]), dtype=wp.int32, device=device)
         candidates.shape = wp.array(np.concatenate(lists), dtype=wp.int32, device=device)
         candidates.mesh, candidates.mesh_scale = self._geometry()
+        candidates.is_open = wp.array(self._open_meshes(), dtype=wp.int32, device=device)
         return candidates, int(sizes[owner].sum()) if len(owner) else 0
 
     def _geometry(self) -> tuple[wp.array, wp.array]:
@@ -164,6 +185,12 @@ class CollisionPipeline:
                 known[key] = self._bake(sources[i], scale)
             handles[i], scales[i] = known[key], 1.0
         return wp.array(handles, dtype=wp.uint64, device=device), wp.array(scales, dtype=wp.vec3, device=device)
+
+    def _open_meshes(self) -> list[int]:
+        """1 for every shape that is a mesh with holes."""
+        shapes = self._tables["shape"]
+        sources = shapes.arrays["source"] if shapes.count else []
+        return [int(not getattr(source, "is_watertight", False)) for source in sources]
 
     def _bake(self, source: Any, scale: np.ndarray) -> int:
         vertices, indices = source.triangles() if hasattr(source, "triangles") else (source.vertices, source.indices)

@@ -1,7 +1,8 @@
 """Contacts between particles and shapes: for every particle, the shapes of its world and the shared ones.
 
-Rows are found in two passes of one function: the first counts per particle, the second writes behind the running sum. A row thus
-has a place that depends on nothing but the data, rows of a particle are adjacent, and the number needed is known exactly.
+Rows are found in two passes of one kernel: the first counts per particle, the second writes behind the running sum. A row thus
+has a place that depends on nothing but the data, rows of a particle are adjacent, and the number needed is known exactly. The first
+pass remembers what it saw, so that the second asks again only where a particle meets several shapes.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ from typing import Any
 
 import warp as wp
 
+from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.kind import SurfacePoint
 from hooke.geometry.shapes import shape_distance_of, shape_kind
 from hooke.model.contacts import SoftRows
 from hooke.model.enums import ParticleFlags, ShapeFlags
 from hooke.model.tables import Particles, Shapes
 
-__all__ = ["Candidates", "finish_count", "make_detection"]
+__all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "place_shapes"]
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
+ROUNDING = wp.constant(1.0e-5)
+"""Part of its distance from the origin by which a box is made larger."""
+UNLIMITED = wp.constant(1.0e10)
 COLLIDE_PARTICLES = wp.constant(int(ShapeFlags.COLLIDE_PARTICLES))
 
 
@@ -27,93 +32,206 @@ COLLIDE_PARTICLES = wp.constant(int(ShapeFlags.COLLIDE_PARTICLES))
 class Candidates:
     """Shapes that the particles of a world may meet: ``shape[start[w] : start[w + 1]]``, the last world being "none".
 
-    ``mesh`` is the handle of each shape's geometry, and ``mesh_scale`` the scale at which it is to be asked.
+    ``mesh`` is the handle of each shape's geometry, ``mesh_scale`` the scale at which it is to be asked, and ``is_open`` 1 where it is
+    a mesh with holes, which is to be asked however far it is.
     """
 
     start: wp.array(dtype=wp.int32)
     shape: wp.array(dtype=wp.int32)
     mesh: wp.array(dtype=wp.uint64)
     mesh_scale: wp.array(dtype=wp.vec3)
+    is_open: wp.array(dtype=wp.int32)
+
+
+@wp.struct
+class Pass:
+    """A pass over particles at ``x``: it counts their rows, or it ``writes`` them up to ``end`` of every particle.
+
+    ``gap`` [m] beyond the contact distance makes a row. A thread does ``block`` particles, since a CPU copies all arguments for every
+    thread.
+    """
+
+    gap: wp.float32
+    writes: wp.int32
+    block: wp.int32
+    x: wp.array(dtype=wp.vec3)
+    end: wp.array(dtype=wp.int32)
+
+
+@wp.struct
+class Poses:
+    """World poses of all shapes, and their inverses."""
+
+    pose: wp.array(dtype=wp.transform)
+    inverse: wp.array(dtype=wp.transform)
+
+
+@wp.struct
+class Sightings:
+    """What particles see: the ``number`` of surfaces, and of the last one the pair (an index into ``Candidates.shape``) and the point."""
+
+    number: wp.array(dtype=wp.int32)
+    candidate: wp.array(dtype=wp.int32)
+    answer: wp.array(dtype=SurfacePoint)
 
 
 @functools.cache
-def make_detection(codes: tuple[int, ...]) -> tuple[Any, Any]:
-    """The kernels (count, write) for the kinds of shapes of a scene."""
+def make_detection(codes: tuple[int, ...]) -> Any:
+    """The kernel of both passes, for the kinds of shapes of a scene."""
     distance = shape_distance_of(tuple(shape_kind(code) for code in codes))
 
     @wp.func
-    def nearest(
-        s: int, x: wp.vec3, radius: float, gap: float, shapes: Shapes, candidates: Candidates,
-        body_q: wp.array(dtype=wp.transform),
-    ):  # fmt: skip
-        """The surface of shape ``s`` seen from ``x``, and the pose of the shape; not found beyond the reach of contact."""
-        pose = shapes.transform[s]
-        if shapes.body[s] >= 0:
-            pose = body_q[shapes.body[s]] * pose
-        reach = radius + gap + shapes.margin[s]
-        p = wp.transform_point(wp.transform_inverse(pose), x)
+    def nearest(s: int, p: wp.vec3, reach: float, shapes: Shapes, candidates: Candidates):
+        """The surface of shape ``s`` seen from ``p`` in its frame; not found beyond the reach of contact."""
         lower = shapes.collision_aabb_lower[s] - wp.vec3(reach)
         upper = shapes.collision_aabb_upper[s] + wp.vec3(reach)
         inside = p[0] >= lower[0] and p[1] >= lower[1] and p[2] >= lower[2]  # false where a coordinate is not a number
         inside = inside and p[0] <= upper[0] and p[1] <= upper[1] and p[2] <= upper[2]
         answer = SurfacePoint(0.0, wp.vec3(0.0, 0.0, 1.0), 0)
-        if (shapes.flags[s] & COLLIDE_PARTICLES) != 0 and inside and wp.isfinite(x):
-            answer = distance(shapes.type[s], p, candidates.mesh_scale[s], candidates.mesh[s], reach)
+        if inside and (shapes.flags[s] & COLLIDE_PARTICLES) != 0 and wp.isfinite(p):
+            sight = wp.where(candidates.is_open[s] != 0, UNLIMITED, reach)
+            answer = distance(shapes.type[s], p, candidates.mesh_scale[s], candidates.mesh[s], sight)
             if answer.distance >= reach:
                 answer.found = 0
-        return answer, pose, p
+        return answer
 
     @wp.func
-    def world_of(particles: Particles, candidates: Candidates, i: int):
-        w = particles.world[i]
-        return wp.where(w < 0, candidates.start.shape[0] - 2, w)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def count_soft_contacts(
-        particles: Particles, shapes: Shapes, candidates: Candidates, gap: float, x: wp.array(dtype=wp.vec3),
-        body_q: wp.array(dtype=wp.transform), number: wp.array(dtype=wp.int32),
+    def detect(
+        i: int, known: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, rows: SoftRows,
+        seen: Sightings,
     ):  # fmt: skip
-        i = wp.tid()
+        """Number of rows of particle ``i``; ``known`` when they are written, and -1 when they are counted."""
         found = int(0)
+        first = int(0)
+        last = int(0)
         if (particles.flags[i] & ACTIVE) != 0:
-            w = world_of(particles, candidates, i)
-            for c in range(candidates.start[w], candidates.start[w + 1]):
-                answer, _pose, _p = nearest(candidates.shape[c], x[i], particles.radius[i], gap, shapes, candidates, body_q)
-                found += answer.found
-        number[i] = found
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def write_soft_contacts(
-        particles: Particles, shapes: Shapes, candidates: Candidates, gap: float, x: wp.array(dtype=wp.vec3),
-        body_q: wp.array(dtype=wp.transform), end: wp.array(dtype=wp.int32), number: wp.array(dtype=wp.int32), rows: SoftRows,
-    ):  # fmt: skip
-        i = wp.tid()
-        if number[i] == 0:
-            return
-        r = end[i] - number[i]
-        w = world_of(particles, candidates, i)
-        for c in range(candidates.start[w], candidates.start[w + 1]):
+            w = particles.world[i]
+            if w < 0:
+                w = candidates.start.shape[0] - 2
+            first = candidates.start[w]
+            last = candidates.start[w + 1]
+        if known == 1:
+            first = seen.candidate[i]
+            last = first + 1
+        for c in range(first, last):
             s = candidates.shape[c]
-            answer, pose, p = nearest(s, x[i], particles.radius[i], gap, shapes, candidates, body_q)
-            if answer.found != 0 and r < rows.particle.shape[0]:
-                point = p - answer.distance * answer.normal
-                rows.particle[r] = i
-                rows.indices[r] = wp.vec3i(i, -1, -1)
-                rows.barycentric[r] = wp.vec3(1.0, 0.0, 0.0)
-                rows.shape[r] = s
-                rows.body_pos[r] = wp.transform_point(shapes.transform[s], point)
-                rows.body_vel[r] = wp.vec3(0.0)
-                rows.normal[r] = wp.transform_vector(pose, answer.normal)
-                rows.tids[r] = c
-                r += 1
+            p = wp.transform_point(poses.inverse[s], todo.x[i])
+            answer = seen.answer[i]
+            if known != 1:
+                answer = nearest(s, p, particles.radius[i] + todo.gap + shapes.margin[s], shapes, candidates)
+            if answer.found != 0:
+                if known < 0:
+                    seen.candidate[i] = c
+                    seen.answer[i] = answer
+                else:
+                    write_row(todo.end[i] - known + found, i, c, s, p, poses.pose[s], answer, shapes, rows)
+                found += 1
+        return found
 
-    return count_soft_contacts, write_soft_contacts
+    # All arrays are in structs: Warp compiles a kernel that is given arrays of one dimension twice.
+    @wp.kernel(module="unique", enable_backward=False)
+    def detect_soft_contacts(
+        work: Work, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses, rows: SoftRows,
+        seen: Sightings,
+    ):  # fmt: skip
+        block = first_item(work, wp.tid())
+        while block >= 0:
+            begin = block * todo.block
+            end = wp.min(begin + todo.block, seen.number.shape[0])
+            clear = int(0)
+            if todo.writes == 0 and todo.block > 1:
+                clear = is_clear(begin, end, todo, particles, shapes, candidates, poses)
+            for i in range(begin, end):
+                known = int(-1)
+                if todo.writes != 0:
+                    known = seen.number[i]
+                if clear != 0:
+                    seen.number[i] = 0
+                elif known != 0:
+                    seen.number[i] = detect(i, known, todo, particles, shapes, candidates, poses, rows, seen)
+            block = next_item(work, block)
+
+    return detect_soft_contacts
+
+
+@wp.func
+def is_clear(
+    begin: int, end: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses
+):  # fmt: skip
+    """1 if the box around some particles of one world is out of reach of all its shapes; 0 if it is not, or a coordinate is no number."""
+    w = particles.world[begin]
+    lower = todo.x[begin]
+    upper = lower
+    size = float(0.0)
+    spoilt = float(0.0)
+    for i in range(begin, end):
+        x = todo.x[i]
+        lower = wp.min(lower, x)
+        upper = wp.max(upper, x)
+        size = wp.max(size, particles.radius[i])
+        spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
+        if particles.world[i] != w:
+            return 0
+    if spoilt != 0.0:
+        return 0
+    if w < 0:
+        w = candidates.start.shape[0] - 2
+    for c in range(candidates.start[w], candidates.start[w + 1]):
+        s = candidates.shape[c]
+        half = 0.5 * (upper - lower)
+        inverse = poses.inverse[s]
+        middle = wp.transform_point(inverse, lower + half)
+        turn = wp.quat_to_matrix(wp.transform_get_rotation(inverse))
+        rounding = ROUNDING * (wp.length(lower) + wp.length(upper) + wp.length(wp.transform_get_translation(inverse)))
+        reach = size + todo.gap + shapes.margin[s] + rounding
+        apart = int(0)
+        for k in range(3):
+            extent = reach + wp.abs(turn[k, 0]) * half[0] + wp.abs(turn[k, 1]) * half[1] + wp.abs(turn[k, 2]) * half[2]
+            if middle[k] - extent > shapes.collision_aabb_upper[s][k] or middle[k] + extent < shapes.collision_aabb_lower[s][k]:
+                apart = 1
+        if apart == 0:
+            return 0
+    return 1
+
+
+@wp.func
+def write_row(
+    r: int, i: int, c: int, s: int, p: wp.vec3, pose: wp.transform, answer: SurfacePoint, shapes: Shapes, rows: SoftRows
+):  # fmt: skip
+    """Row ``r``: particle ``i`` at ``p`` in the frame of shape ``s``, which stands at ``pose``; dropped where there is no room."""
+    if r >= rows.particle.shape[0]:
+        return
+    rows.particle[r] = i
+    rows.indices[r] = wp.vec3i(i, -1, -1)
+    rows.barycentric[r] = wp.vec3(1.0, 0.0, 0.0)
+    rows.shape[r] = s
+    rows.body_pos[r] = wp.transform_point(shapes.transform[s], p - answer.distance * answer.normal)
+    rows.body_vel[r] = wp.vec3(0.0)
+    rows.normal[r] = wp.transform_vector(pose, answer.normal)
+    rows.tids[r] = c
 
 
 @wp.kernel(enable_backward=False)
-def finish_count(end: wp.array(dtype=wp.int32), generation: wp.array(dtype=wp.int32), counters: wp.array(dtype=wp.int32)):
-    counters[0] = 0
-    counters[1] = 0
-    if end.shape[0] > 0:
-        counters[1] = end[end.shape[0] - 1]
-    generation[0] = wp.where(generation[0] == wp.int32(2147483647), 0, generation[0] + 1)
+def place_shapes(work: Work, shapes: Shapes, body_q: wp.array(dtype=wp.transform), poses: Poses):
+    s = first_item(work, wp.tid())
+    while s >= 0:
+        pose = shapes.transform[s]
+        if shapes.body[s] >= 0:
+            pose = body_q[shapes.body[s]] * pose
+        poses.pose[s] = pose
+        poses.inverse[s] = wp.transform_inverse(pose)
+        s = next_item(work, s)
+
+
+@wp.kernel(enable_backward=False)
+def finish_count(
+    work: Work, end: wp.array(dtype=wp.int32), generation: wp.array(dtype=wp.int32), counters: wp.array(dtype=wp.int32)
+):
+    one = first_item(work, wp.tid())
+    while one >= 0:
+        counters[0] = 0
+        counters[1] = 0
+        if end.shape[0] > 0:
+            counters[1] = end[end.shape[0] - 1]
+        generation[0] = wp.where(generation[0] == wp.int32(2147483647), 0, generation[0] + 1)
+        one = next_item(work, one)

@@ -1,18 +1,16 @@
-"""Compiler flags of modules whose loops are SIMD lanes."""
+"""Compiler flags for CPUs: one set for all modules, so that one precompiled header serves them and they compile side by side."""
 
 from __future__ import annotations
 
+import functools
 import platform
 import zlib
 from pathlib import Path
 
-__all__ = ["lane_options"]
+__all__ = ["compiler_flags", "lane_options"]
 
 # Inline everything, leave the loops over lanes to the vectoriser: without these the code runs at a fifth of the speed.
-_FLAGS = (
-    "-mprefer-vector-width=512 "
-    "-mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-threshold=0 -mllvm=-unroll-full-max-count=0 -ffp-contract=fast"
-)
+_FLAGS = "-mllvm=-inline-threshold=9000 -fno-slp-vectorize -mllvm=-unroll-full-max-count=8 -ffp-contract=fast"
 
 
 def _processor() -> str:
@@ -25,7 +23,15 @@ def _processor() -> str:
     return f"{zlib.crc32(name.encode()):08x}"
 
 
+@functools.cache
+def compiler_flags() -> str:
+    """Flags with which modules are compiled for this processor; their entries in the kernel cache belong to its kind."""
+    native = (
+        "-march=native -mprefer-vector-width=512 " if platform.machine() in ("x86_64", "AMD64") else ""
+    )  # elsewhere the flag may not be known
+    return f"{native}{_FLAGS} -DHOOKE_PROCESSOR=0x{_processor()}"
+
+
 def lane_options() -> dict[str, object]:
-    """Options of a Warp module of lane kernels; its entry in the kernel cache belongs to this kind of processor."""
-    native = "-march=native " if platform.machine() in ("x86_64", "AMD64") else ""  # elsewhere the flag may not be known
-    return {"max_unroll": 0, "cpu_compiler_flags": f"{native}{_FLAGS} -DHOOKE_PROCESSOR=0x{_processor()}"}
+    """Options of a Warp module of lane kernels."""
+    return {"max_unroll": 0, "cpu_compiler_flags": compiler_flags()}

@@ -18,7 +18,7 @@ import warp as wp
 
 from hooke.geometry.inertia import MassProperties, check_thickness
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint
-from hooke.geometry.mesh_shape import mesh_distance
+from hooke.geometry.mesh_shape import FAR, mesh_distance
 
 __all__ = ["HFIELD", "Heightfield", "hfield_distance"]
 
@@ -100,7 +100,7 @@ class Heightfield:
 
 @wp.func
 def hfield_distance(p: wp.vec3, scale: wp.vec3, source: wp.uint64, reach: float):
-    near = mesh_distance(p, scale, source, reach)
+    near = mesh_distance(p, scale, source, FAR)  # it is open
     mesh = wp.mesh_get(source)
     low = scale[0] * mesh.points[0]
     high = scale[0] * mesh.points[mesh.points.shape[0] - 1]

@@ -9,7 +9,12 @@ faces on opposite sides are equally close and cancel.
 
 The normal is (p - c) / d, turned outward. Where d has no digits left, below 1e-4 of |p|, it is the normal of the face.
 
-The mesh should be closed. Behind an open one everything is inside, however far: whoever asks culls by its bounds first.
+The search ends at the reach, except where the point may be deep inside: a ray from it to the outside of a closed mesh meets a face.
+That a ray meets none is proof of being outside, also for meshes of parts that overlap; that it meets one proves nothing, and the
+search goes on. The ray leaves askew, away from the origin, where most points outside see nothing.
+
+The mesh should be closed. Behind an open one everything is inside, however far: whoever asks culls by its bounds first, and asks with
+an unlimited reach.
 
 Solid: signed tetrahedra (see :mod:`hooke.geometry.inertia`). Shell: area times thickness.
 """
@@ -26,7 +31,7 @@ from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint
 from hooke.geometry.profile import sign, unit
 
 FAR = wp.constant(1.0e10)
-"""Points inside must be found however deep, so the query never ends early."""
+"""A reach without limit."""
 NEAR = wp.constant(1.0e-4)
 UPRIGHT = wp.constant(0.98)
 """Cosine of the angle (11 degrees) within which an offset is taken to be normal to a face. Blades are at least twice as blunt."""
@@ -36,7 +41,12 @@ UPRIGHT = wp.constant(0.98)
 def mesh_distance(p: wp.vec3, scale: wp.vec3, source: wp.uint64, reach: float):
     up = wp.vec3(0.0, 0.0, 1.0)
     q = p / scale[0]
-    hit = wp.mesh_query_point_sign_normal(source, q, FAR)
+    limit = wp.min(1.001 * reach / scale[0], FAR)
+    if limit < FAR:
+        away = wp.vec3(0.3217 * sign(q[0]), 0.4831 * sign(q[1]), 0.8139 * sign(q[2]))
+        if wp.mesh_query_ray_anyhit(source, q, away, FAR):
+            limit = FAR
+    hit = wp.mesh_query_point_sign_normal(source, q, limit)
     if not hit.result:
         return SurfacePoint(FAR, up, 0)
     c = wp.mesh_eval_position(source, hit.face, hit.u, hit.v)

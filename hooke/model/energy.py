@@ -10,10 +10,11 @@ import numpy as np
 import warp as wp
 
 from hooke.elements import ELEMENTS, Element
+from hooke.execution.compile import load_kernels
 from hooke.model.model import model_tables
 from hooke.model.motion import quat_rotate
 
-__all__ = ["Energy", "Momentum", "measure_energy", "measure_momentum"]
+__all__ = ["Energy", "Momentum", "energy_kernels", "measure_energy", "measure_momentum"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,13 @@ def make_energy_kernel(element: Element) -> Any:
         value[k] = energy(elements, k, x)
 
     measure_elements.__annotations__["elements"] = Struct
-    return wp.kernel(measure_elements, module="unique", enable_backward=False)
+    return wp.kernel(measure_elements, name=f"measure_{element.name}", module="unique", enable_backward=False)
+
+
+def energy_kernels(model: Any) -> list[Any]:
+    """The kernels that :func:`measure_energy` launches for a model."""
+    tables = model_tables(model)
+    return [make_energy_kernel(element) for element in ELEMENTS if tables[element.name].count]
 
 
 def measure_energy(model: Any, state: Any) -> Energy:
@@ -73,6 +80,7 @@ def measure_energy(model: Any, state: Any) -> Energy:
         state: Positions and velocities of particles and bodies.
     """
     tables = model_tables(model)
+    load_kernels(energy_kernels(model), model.device)
     elastic = {}
     for element in ELEMENTS:
         data = tables[element.name]

@@ -1,5 +1,6 @@
 """The command line, as a user starts it. Most calls run in this process to save the start of an interpreter."""
 
+import os
 import subprocess
 import sys
 
@@ -91,3 +92,30 @@ def test_a_damaged_recording_is_refused(command, tmp_path, capsys):
 def test_the_installed_command_starts():
     done = subprocess.run([sys.executable, "-m", "hooke", "--help"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "render" in done.stdout
+
+
+@pytest.mark.slow
+def test_warmup_compiles_once(tmp_path):
+    """In a process of its own with an empty kernel cache: first what compiles is named, then everything is there."""
+    environment = {**os.environ, "WARP_CACHE_PATH": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "hooke", "warmup", "spring_chain"]
+    first, second = (subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment) for _ in range(2))
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    for word in ("compiling detect_soft_contacts", "compiled detect_soft_contacts in ", "compiling measure_spring"):
+        assert word in first.stderr, word
+    assert "compiled " in first.stdout and "stay in the cache" in first.stdout
+    assert "compiling" not in second.stderr + second.stdout and "everything is in the cache" in second.stdout
+
+
+def test_warmup_of_files_and_names(command, tmp_path, capsys):
+    (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    for said in ("in the cache", "everything is in the cache"):
+        assert command("warmup", "spring_chain", "t.obj:cloth") == 0
+        printed = capsys.readouterr().out
+        assert "spring_chain ..." in printed and "t ..." in printed and said in printed
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["t.obj"]  # nothing is recorded
+
+
+def test_warmup_of_what_is_no_scene(command, capsys):
+    assert command("warmup", "nothing") == 2
+    assert "unknown scene" in capsys.readouterr().err
