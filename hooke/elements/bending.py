@@ -232,7 +232,7 @@ def begin_bending(r: LaneRecords, k: int):
 def bending_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
     """Rest angle, stiffness and damping times the length, and room for what :func:`begin_bending` writes."""
     length = c["rest_length"][rows][:, None]
-    extra = np.zeros((len(rows), 4))
+    extra = np.zeros((len(rows), 4), np.float32)
     return np.column_stack([c["rest_angle"][rows], length * c["bending_properties"][rows], extra])
 
 

@@ -13,7 +13,7 @@ import warp as wp
 
 from hooke.math import LANES, Lanes, VectorL, add, sub, vector
 
-__all__ = ["IndexLanes", "LaneRecords", "LaneView", "change", "gather_vectors", "place", "scatter_vectors", "start"]
+__all__ = ["IndexLanes", "LaneRecords", "LaneView", "change", "gather_vectors", "load_vectors", "place", "start", "store_vectors"]
 
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
 
@@ -103,11 +103,51 @@ def gather_vectors(x: wp.array(dtype=wp.vec3), i: IndexLanes):
     return vector(gather_x(x, i), gather_y(x, i), gather_z(x, i))
 
 
-@wp.func_native(
-    f"for (auto l = 0; l < {LANES}; l++) {{ "
-    "auto p = reinterpret_cast<float*>(target.data) + 3 * i[l]; p[0] = x[l]; p[1] = y[l]; p[2] = z[l]; }"
-)
-def scatter_vectors(x: Lanes, y: Lanes, z: Lanes, i: IndexLanes, target: wp.array(dtype=wp.vec3)): ...
+def _load(component: int) -> str:
+    """Native code that reads one component of the 16 vectors of a group, which lie one behind the other."""
+    places = [3 * k + component for k in range(LANES)]
+    front = [p if p < 2 * LANES else -1 for p in places]
+    whole = [k if p < 2 * LANES else p - LANES for k, p in enumerate(places)]
+    return f"""
+    wp::vec_t<{LANES}, float> result;
+    auto p = reinterpret_cast<const float*>(x.data) + {3 * LANES} * (long long)g;
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    for (auto l = 0; l < {LANES}; l++) result[l] = p[3 * l + {component}];
+#else
+    typedef float loose_t __attribute__((ext_vector_type({LANES}), aligned(4)));
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    auto v = reinterpret_cast<const loose_t*>(p);
+    lanes_t v0 = v[0], v1 = v[1], v2 = v[2];
+    lanes_t value = __builtin_shufflevector(__builtin_shufflevector(v0, v1, {_numbers(front)}), v2, {_numbers(whole)});
+    __builtin_memcpy(&result, &value, sizeof(value));
+#endif
+    return result;
+"""
+
+
+@wp.func_native(_load(0))
+def load_x(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func_native(_load(1))
+def load_y(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func_native(_load(2))
+def load_z(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func
+def load_vectors(x: wp.array(dtype=wp.vec3), g: int):
+    """The 16 vectors of group ``g``."""
+    return vector(load_x(x, g), load_y(x, g), load_z(x, g))
+
+
+@wp.func_native(f"""
+    auto p = reinterpret_cast<float*>(target.data) + {3 * LANES} * (long long)g;
+    for (auto l = 0; l < {LANES}; l++) {{ p[3 * l] = x[l]; p[3 * l + 1] = y[l]; p[3 * l + 2] = z[l]; }}
+""")
+def store_vectors(x: Lanes, y: Lanes, z: Lanes, g: int, target: wp.array(dtype=wp.vec3)): ...
 
 
 @wp.func

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -16,7 +17,7 @@ import warp as wp
 from hooke.geometry.graph import Graph, order_by_cardinality, order_by_degree
 from hooke.geometry.incidence import run_sequential
 
-__all__ = ["ColoringAlgorithm", "color_graph", "find_conflict", "groups_of", "merge_groups"]
+__all__ = ["ColoringAlgorithm", "color_graph", "color_worlds", "find_conflict", "groups_of", "merge_groups"]
 
 _PATIENCE = 4
 """Nodes that may be coloured anew while a colour is emptied, in multiples of the number of nodes."""
@@ -65,6 +66,39 @@ def color_graph(
     if balance:
         _even_out(graph, colors, target_ratio)
     return groups_of(colors, int(colors.max()) + 1)
+
+
+def color_worlds(world: np.ndarray, stencils: Sequence[np.ndarray], *settings: Any) -> list[np.ndarray]:
+    """Colour the nodes of every world by itself, equal worlds equally, so that they do the same.
+
+    Args:
+        world: World of every node, shape (count,); those of a world stand side by side.
+        stencils: As for :func:`color_graph`; one that reaches into two worlds makes them one.
+        *settings: The other arguments of :func:`color_graph`.
+    """
+    stencils = [np.asarray(rows) for rows in stencils if len(rows)]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(world)) + 1, [len(world)]])
+    part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    owner = [part[rows.max(axis=1)] for rows in stencils]
+    mixed = any(((part[rows] != of[:, None]) & (rows >= 0)).any() for rows, of in zip(stencils, owner, strict=True))
+    if mixed or len(starts) == 2:
+        return color_graph(len(world), stencils, *settings)
+    orders = [np.argsort(of, kind="stable") for of in owner]
+    bounds = [np.searchsorted(of[order], np.arange(len(starts))) for of, order in zip(owner, orders, strict=True)]
+    known: dict[tuple[int, bytes], list[list[int]]] = {}
+    for w, first in enumerate(starts[:-1]):
+        own = [rows[order[b[w] : b[w + 1]]] for rows, order, b in zip(stencils, orders, bounds, strict=True)]
+        own = [np.where(rows >= 0, rows - first, -1) for rows in own]
+        key = int(starts[w + 1] - first), b"".join(rows.tobytes() + b"|" for rows in own)
+        known.setdefault(key, []).append(int(first))
+    groups: list[np.ndarray] = []
+    for (count, _), firsts in known.items():
+        own = [rows[(rows.max(axis=1) >= firsts[0]) & (rows.max(axis=1) < firsts[0] + count)] for rows in stencils]
+        own = [np.where(rows >= 0, rows - firsts[0], -1) for rows in own]
+        colors = color_graph(count, own, *settings)
+        repeated = [(np.asarray(firsts)[:, None] + color).reshape(-1).astype(np.int32) for color in colors]
+        groups = merge_groups(groups, repeated) if groups else repeated
+    return groups
 
 
 @wp.kernel(enable_backward=False)

@@ -10,7 +10,7 @@ import warp as wp
 
 from hooke.data.table import Rows, Table
 from hooke.elements import ELEMENTS
-from hooke.geometry.coloring import ColoringAlgorithm, color_graph, merge_groups
+from hooke.geometry.coloring import ColoringAlgorithm, color_worlds, merge_groups
 from hooke.joints.layout import coordinate_starts
 from hooke.model.build_bodies import BodyMethods
 from hooke.model.build_deformables import DeformableMethods
@@ -278,9 +278,9 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
             stencils.append(element.stencils(columns)[1])
         if include_bending:
             stencils.append(self.edge_indices.array)
-        self.particle_color_groups = color_graph(self.particle_count, stencils, *settings)
+        self.particle_color_groups = color_worlds(self.particle_world.array, stencils, *settings)
         joints = np.stack([self.joint_parent.array, self.joint_child.array], axis=1)
-        self.body_color_groups = color_graph(self.body_count, [joints], *settings)
+        self.body_color_groups = color_worlds(self.body_world.array, [joints], *settings)
 
     def set_coloring(self, particle_color_groups: Sequence[Sequence[int]]) -> None:
         """Set the groups of particles by hand; ``finalize`` checks that every particle is in exactly one."""

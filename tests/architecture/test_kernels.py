@@ -41,7 +41,7 @@ def root_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-NATIVE = {"scatter_vectors": {4}}
+NATIVE = {"store_vectors": {4}}
 """Native functions that write, with the places of what they write."""
 
 WAITS = {"enter_phase", "leave_phase"}

@@ -9,7 +9,7 @@ import warp as wp
 
 from hooke import ColoringAlgorithm, ModelBuilder
 from hooke.elements import ELEMENTS
-from hooke.geometry.coloring import color_graph, find_conflict, merge_groups
+from hooke.geometry.coloring import color_graph, color_worlds, find_conflict, merge_groups
 from hooke.geometry.graph import Graph
 from hooke.geometry.incidence import build_incidence
 from hooke.geometry.topology import mesh_edges
@@ -340,3 +340,27 @@ def test_incidence_lists_elements_in_order(scene):
 def test_incidence_of_nothing():
     lists = build_incidence(np.empty(0, int), np.empty((0, 3), int), 4, "cpu")
     assert lists.start.numpy().tolist() == [0] * 5 and lists.element.shape == lists.slot.shape == (0,)
+
+
+def test_equal_worlds_are_coloured_equally():
+    """Three copies of an irregular sheet and one other world: the copies have the same colours, and no stencil has two of one."""
+    rng = np.random.default_rng(3)
+    sheet = rng.integers(0, 60, size=(150, 3))
+    other = rng.integers(0, 40, size=(70, 3))
+    world = np.repeat([-1, 0, 1, 2, 3], [5, 60, 60, 40, 60])
+    stencils = np.concatenate([sheet + 5, other + 125, sheet + 65, sheet + 165])
+    groups = color_worlds(world, [stencils])
+    colors = np.empty(len(world), int)
+    for number, group in enumerate(groups):
+        colors[group] = number
+    assert sorted(np.concatenate(groups)) == list(range(len(world))) and find_conflict(colors, stencils) is None
+    assert (colors[5:65] == colors[65:125]).all() and (colors[5:65] == colors[165:]).all()
+
+
+def test_a_stencil_that_joins_two_worlds_is_respected():
+    stencils = np.array([[0, 1], [1, 2], [2, 3]])
+    groups = color_worlds(np.array([0, 0, 1, 1]), [stencils])
+    colors = np.empty(4, int)
+    for number, group in enumerate(groups):
+        colors[group] = number
+    assert find_conflict(colors, stencils) is None

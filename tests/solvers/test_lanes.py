@@ -1,5 +1,7 @@
 """Sixteen particles at a time: the same forces, the same motion as one at a time, to rounding."""
 
+import itertools
+
 import numpy as np
 import pytest
 import warp as wp
@@ -8,7 +10,8 @@ import hooke
 from hooke import config
 from hooke.elements import ELEMENTS
 from hooke.math import LANES, Lanes, angle, unit_scale
-from hooke.solvers.vbd.lanes import LaneSweep, _rank_within
+from hooke.solvers.vbd.lanes import LaneSweep
+from hooke.solvers.vbd.packing import Layout
 from tests.support import GRAVITY, UPRIGHT, finalize, surface
 
 
@@ -82,10 +85,32 @@ def test_any_number_of_particles(monkeypatch, count):
     assert np.isfinite(states[0]).all() and np.abs(states[0] - states[1]).max() < 1e-5
 
 
-def test_ranks_count_the_records_of_a_particle():
-    own = np.array([4, 1, 4, 4, 0, 1])
-    assert _rank_within(own).tolist() == [0, 0, 1, 2, 0, 1]
-    assert _rank_within(np.empty(0, np.int64)).tolist() == []
+def test_every_record_has_a_place_of_its_own():
+    """Slots are a permutation, colours do not share a group, and each group is as high as its busiest particle needs."""
+    model = everything()
+    _, solver = moved(model, 1)
+    sweep, count = solver._lanes, model.particle_count
+    own = sweep.own.numpy()
+    assert sorted(own[own < count]) == list(range(count)) and (own[own >= count] == count).all()
+    for (first, number), color in zip(sweep.ranges, solver._colors, strict=True):
+        group = own[first : first + number]
+        assert sorted(group[group < count]) == sorted(color.numpy())
+    for records in sweep.records:
+        first, index = records.first.numpy(), records.index.numpy()
+        assert first[0] == 0 and first[-1] == len(index) and (np.diff(first) >= 0).all()
+        filled = (index != own.size).all(axis=1)  # (rows, 16); the slot behind the last group is nobody's
+        heights = [filled[a:b].sum(axis=0).max(initial=0) for a, b in itertools.pairwise(first)]
+        assert heights == np.diff(first).tolist()
+
+
+def test_neighbours_share_a_region():
+    """Equal places and loads: the order of particles; far places: by place, whatever the order."""
+    layout = Layout(np.zeros(40, np.int64), [np.arange(40)], np.zeros((40, 3)))
+    assert layout.slot.tolist() == list(range(40)) and layout.ranges == [(0, 3)] and layout.own[2, 8:].tolist() == [40] * 8
+    place = np.zeros((4096, 3))
+    place[:, 0] = np.random.default_rng(0).permutation(4096)
+    layout = Layout(np.zeros(4096, np.int64), [np.arange(4096)], place)
+    assert np.ptp(place[layout.own][:, :, 0], axis=1).max() < 64
 
 
 @wp.kernel(enable_backward=False)

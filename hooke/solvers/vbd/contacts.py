@@ -185,12 +185,11 @@ def forget_particles(particles: Particles, selected: wp.array(dtype=wp.bool), ve
 
 @functools.cache
 def make_row_contact(friction: str) -> Any:
-    """The function that evaluates a bound row at the present displacement of its particle (see ``particle_contact``)."""
+    """The function that evaluates a bound row at the displacement d of its particle (see ``particle_contact``)."""
     particle_contact = make_particle_contact(friction)
 
     @wp.func
-    def evaluate(rows: ContactRows, vertices: VertexMotion, i: int, r: int, dt: float):
-        d = vertices.displacement[i]
+    def evaluate(rows: ContactRows, r: int, d: wp.vec3, dt: float):
         return particle_contact(
             rows.offset[r] + d, d - rows.motion[r], rows.reach[r] + d, rows.normal[r], rows.radius[r], rows.stiffness[r],
             rows.damping[r] / dt, rows.mu[r], rows.grip[r],
@@ -210,9 +209,9 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
         memory: ContactMemory,
     ):  # fmt: skip
         for r in range(rows.first[i], rows.first[i + 1]):
-            _g, _h, load, tangential = evaluate(rows, vertices, i, r, dt)
-            n = rows.normal[r]
             d = vertices.displacement[i]
+            _g, _h, load, tangential = evaluate(rows, r, d, dt)
+            n = rows.normal[r]
             surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
             slip = rows.reach[r] + d
             slip = slip - wp.dot(n, slip) * n
@@ -242,9 +241,9 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
         """The force on the particle and its torque about the origin, in the row of the buffer that the contact came from."""
         i = wp.tid()
         for r in range(rows.first[i], rows.first[i + 1]):
-            gradient, _h, _load, _tangential = evaluate(rows, vertices, i, r, dt)
-            n = rows.normal[r]
             d = vertices.displacement[i]
+            gradient, _h, _load, _tangential = evaluate(rows, r, d, dt)
+            n = rows.normal[r]
             surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
             torque = wp.cross(surface, -gradient)
             force[offset + rows.source[r]] = wp.spatial_vector(-gradient, torque)

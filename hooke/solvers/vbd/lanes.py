@@ -1,8 +1,9 @@
 """Sweeps over sixteen particles at a time, for CPUs.
 
-Particles of a colour are sorted by region, by the number of their records and by place, and cut into groups of 16 lanes. Every view
-of an element (:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group has as many rows in it as its busiest
-particle needs. Rows that others lack, and lanes without a particle, stand for one that weighs nothing and never moves.
+Every view of an element (:class:`~hooke.elements.lanes.LaneView`) has one table of records; a group of 16 particles has as many rows in
+it as its busiest particle needs. Rows that others lack, and lanes without a particle, stand for one that weighs nothing and never
+moves. During the sweeps particles stand in the order of their lanes (:mod:`hooke.solvers.vbd.packing`): what a group owns is loaded
+and stored at once, and what a worker writes lies apart from what others write.
 """
 
 import functools
@@ -12,29 +13,36 @@ import numpy as np
 import warp as wp
 
 from hooke.elements import Element
-from hooke.elements.lanes import IndexLanes, LaneRecords, LaneView, gather_vectors, scatter_vectors
+from hooke.elements.lanes import LaneRecords, LaneView, gather_vectors, load_vectors, store_vectors
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math import LANES, Lanes, add, isotropic, mul, select, solve, spread, sub, symmetric, vector
 from hooke.model.tables import Particles
+from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import VertexMotion
 
-__all__ = ["LaneGroups", "LaneSweep", "make_lane_kernels"]
+__all__ = ["LaneGroups", "LaneMotion", "LaneSweep", "make_lane_kernels"]
 
 
-_REGION = 1024
-"""Neighbours that are kept together, in every colour: then a worker mostly reads what it has written itself."""
+@wp.struct
+class LaneMotion:
+    """Particles within a step in the order of lanes, see :class:`~hooke.solvers.vbd.workspace.VertexMotion`."""
+
+    start: wp.array(dtype=wp.vec3)
+    target: wp.array(dtype=wp.vec3)
+    displacement: wp.array(dtype=wp.vec3)
 
 
 @wp.struct
 class LaneGroups:
-    """The groups of a step: particles, their m/dt^2 (0 if fixed), whether any has contacts, and the sums of those that have.
+    """The groups of a step: m/dt^2 of their particles, whether any has contacts, and the sums of groups that have.
+
+    ``inertia`` is 0 for particles that lanes do not move: those that are fixed, and those with contacts.
 
     ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
     """
 
-    own: wp.array(dtype=IndexLanes)
     inertia: wp.array(dtype=Lanes)
     touched: wp.array(dtype=wp.int32)
     sums: wp.array2d(dtype=Lanes)
@@ -79,11 +87,11 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
     Chain, sum_views = _make_chain(views)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
-    def sweep_lanes(work: Work, chain: Chain, rate: float, groups: LaneGroups, vertices: VertexMotion):
-        """Newton steps of the particles of a colour; for groups with contacts only the sums."""
+    def sweep_lanes(work: Work, chain: Chain, rate: float, groups: LaneGroups, motion: LaneMotion):
+        """Newton steps of the particles of a colour, and for groups with contacts the sums."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            gradient, hessian = sum_views(chain, g, vertices.displacement, rate)
+            gradient, hessian = sum_views(chain, g, motion.displacement, rate)
             if groups.touched[g] != 0:
                 groups.sums[g, 0] = gradient.x
                 groups.sums[g, 1] = gradient.y
@@ -94,13 +102,11 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
                 groups.sums[g, 6] = hessian.xy
                 groups.sums[g, 7] = hessian.xz
                 groups.sums[g, 8] = hessian.yz
-            else:
-                i = groups.own[g]
-                m = groups.inertia[g]
-                d = gather_vectors(vertices.displacement, i)
-                step = solve(hessian + isotropic(m), gradient + m * (d - gather_vectors(vertices.target, i)))
-                d = d - select(m, spread(1.0), spread(0.0)) * step
-                scatter_vectors(d.x, d.y, d.z, i, vertices.displacement)
+            m = groups.inertia[g]
+            d = load_vectors(motion.displacement, g)
+            step = solve(hessian + isotropic(m), gradient + m * (d - load_vectors(motion.target, g)))
+            d = d - select(m, spread(1.0), spread(0.0)) * step
+            store_vectors(d.x, d.y, d.z, g, motion.displacement)
             g = next_item(work, g)
 
     return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
@@ -135,11 +141,11 @@ def _make_begin_kernel(begin: Any) -> Any:
 
 
 @wp.kernel(enable_backward=False)
-def weigh_lanes(
-    work: Work, own: wp.array2d(dtype=wp.int32), particles: Particles, row_first: wp.array(dtype=wp.int32), dt: float,
-    inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32),
+def load_lanes(
+    work: Work, own: wp.array2d(dtype=wp.int32), particles: Particles, vertices: VertexMotion, row_first: wp.array(dtype=wp.int32),
+    dt: float, inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32), motion: LaneMotion,
 ):  # fmt: skip
-    """m/dt^2 of every lane, 0 for a particle that is fixed, and whether anything touches a group."""
+    """The particles of a group as a step begins: motion, m/dt^2 of those that lanes move, and the number of their contacts."""
     g = first_item(work, wp.tid())
     while g >= 0:
         rows = int(0)
@@ -147,57 +153,28 @@ def weigh_lanes(
             i = own[g, lane]
             inertia[g, lane] = 0.0
             if i < particles.mass.shape[0]:
-                rows += row_first[i + 1] - row_first[i]
-                if not is_fixed(particles, i):
+                contacts = row_first[i + 1] - row_first[i]
+                rows += contacts
+                if contacts == 0 and not is_fixed(particles, i):
                     inertia[g, lane] = particles.mass[i] / (dt * dt)
+                slot = g * own.shape[1] + lane
+                motion.start[slot] = vertices.start[i]
+                motion.target[slot] = vertices.target[i]
+                motion.displacement[slot] = vertices.displacement[i]
         touched[g] = rows
         g = next_item(work, g)
 
 
-def _lanes(rows: int, columns: int, device: Any) -> tuple[wp.array, wp.array]:
-    """The same memory as (rows, columns, 16) floats and as (rows, columns) lanes."""
-    flat = wp.zeros((rows, columns, LANES), dtype=wp.float32, device=device)
-    lanes = wp.array(ptr=flat.ptr, dtype=Lanes, shape=(rows, columns), device=device)
-    return flat, lanes
-
-
-class ViewRecords:
-    """The records of one view of one kind of element."""
-
-    def __init__(self, begin: Any, entries: tuple[np.ndarray, np.ndarray, np.ndarray], sweep: "LaneSweep"):
-        own, index, constants = entries
-        device = sweep.device
-        group, lane = sweep.group_of[own], sweep.lane_of[own]
-        rank = _rank_within(own)
-        count = np.zeros(sweep.group_count, np.int64)
-        np.maximum.at(count, group, rank + 1)
-        first = np.concatenate([[0], np.cumsum(count)])
-        rows, row = int(first[-1]), first[group] + rank
-        packed = np.full((rows, index.shape[1], LANES), len(sweep.group_of), np.int32)
-        packed[row, :, lane] = index
-        values = np.zeros((rows, constants.shape[1], LANES), np.float32)
-        values[row, :, lane] = constants
-        self.rows = rows
-        self.index = wp.array(packed, dtype=wp.int32, device=device)
-        self.offset, offset_lanes = _lanes(rows, 3 * (index.shape[1] - 1), device)
-        self.constant, constant_lanes = _lanes(rows, constants.shape[1], device)
-        self.constant.assign(values)
-        records = self.records = LaneRecords()
-        records.first = wp.array(first, dtype=wp.int32, device=device)
-        records.index = wp.array(ptr=self.index.ptr, dtype=IndexLanes, shape=packed.shape[:2], device=device)
-        records.offset, records.constant = offset_lanes, constant_lanes
-        self.begin = begin
-
-
-def _rank_within(own: np.ndarray) -> np.ndarray:
-    """The how-manieth entry of its particle every entry is."""
-    order = np.argsort(own, kind="stable")
-    ordered = own[order]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1]) if len(own) else np.empty(0, np.int64)
-    length = np.diff(np.concatenate([starts, [len(own)]]))
-    rank = np.empty(len(own), np.int64)
-    rank[order] = np.arange(len(own)) - np.repeat(starts, length)
-    return rank
+@wp.kernel(enable_backward=False)
+def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), motion: LaneMotion, vertices: VertexMotion):
+    """The displacements that the sweeps have found, back in the order of particles."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        for lane in range(own.shape[1]):
+            i = own[g, lane]
+            if i < vertices.displacement.shape[0]:
+                vertices.displacement[i] = motion.displacement[g * own.shape[1] + lane]
+        g = next_item(work, g)
 
 
 class LaneSweep:
@@ -213,83 +190,57 @@ class LaneSweep:
 
     def __init__(self, active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], colors: list[np.ndarray],
                  place: np.ndarray, recorder: Any):  # fmt: skip
-        device = self.device = recorder.device
+        device = recorder.device
         self._recorder = recorder
-        count = len(place)
-        load = np.zeros(count, np.int64)
+        load = np.zeros(len(place), np.int64)
         for _element, _rows, stencils in active:
-            load += np.bincount(stencils.reshape(-1), minlength=count)
-        key = _morton(place)
-        region = np.empty(count, np.int64)
-        region[np.argsort(key, kind="stable")] = np.arange(count) // _REGION
-        self.group_of, self.lane_of = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self.ranges, at = [], 0
-        for color in colors:
-            ordered = color[np.lexsort((key[color], load[color], region[color]))]
-            lane = np.arange(len(ordered))
-            self.group_of[ordered], self.lane_of[ordered] = at + lane // LANES, lane % LANES
-            number = -(-len(ordered) // LANES)
-            self.ranges.append((at, number))
-            at += number
-        self.group_count = at
-        own = np.full((at, LANES), count, np.int32)
-        own[self.group_of, self.lane_of] = np.arange(count)
-        self.own = wp.array(own, dtype=wp.int32, device=device)
-        self.inertia = wp.zeros((at, LANES), dtype=wp.float32, device=device)
-        self.sums, sum_lanes = _lanes(at, 9, device)
-        groups = self.groups = LaneGroups()
-        groups.own = wp.array(ptr=self.own.ptr, dtype=IndexLanes, shape=at, device=device)
-        groups.inertia = wp.array(ptr=self.inertia.ptr, dtype=Lanes, shape=at, device=device)
-        groups.touched, groups.sums = wp.zeros(at, dtype=wp.int32, device=device), sum_lanes
+            load += np.bincount(stencils.reshape(-1), minlength=len(place))
+        layout = Layout(load, colors, place)
+        self.ranges = layout.ranges
+        self.own = wp.array(layout.own, dtype=wp.int32, device=device)
+        self.motion, self.groups = LaneMotion(), LaneGroups()
+        for name in ("start", "target", "displacement"):
+            setattr(self.motion, name, wp.zeros(layout.empty + 2, dtype=wp.vec3, device=device))  # one empty, one read in passing
+        self.inertia, self.groups.inertia = lanes_of(np.zeros((layout.groups, LANES), np.float32), Lanes, device)
+        self.sums, self.groups.sums = lanes_of(np.zeros((layout.groups, 9, LANES), np.float32), Lanes, device)
+        self.groups.touched = wp.zeros(layout.groups, dtype=wp.int32, device=device)
         views = tuple(view for element, _, _ in active for view in element.views)
-        self._sweep, begins = make_lane_kernels(views)
-        entries = [_entries(element, view, rows, stencils, tables) for element, rows, stencils in active for view in element.views]
-        self.views = [ViewRecords(begin, entry, self) for begin, entry in zip(begins, entries, strict=True)]
-        self._chain = _pack_chain(views, self.views)
+        self._sweep, self._begins = make_lane_kernels(views)
+        packed = [
+            pack_records(layout, view, rows, stencils, tables[element.name], device)
+            for element, rows, stencils in active
+            for view in element.views
+        ]
+        self.records = [records for records, _arrays in packed]
+        self._arrays = [arrays for _records, arrays in packed]  # the memory of the records
+        self._chain = _pack_chain(views, self.records)
 
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [weigh_lanes, *(view.begin for view in self.views), self._sweep]
+        return [load_lanes, store_lanes, *self._begins, self._sweep]
 
-    def begin(self, particles: Any, row_first: wp.array, x_start: wp.array, dt: float) -> None:
+    def begin(self, particles: Any, row_first: wp.array, vertices: Any, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs, where it starts, and what is touched."""
-        inputs = [self.own, particles, row_first, dt]
-        self._recorder.launch(weigh_lanes, self.group_count, inputs, [self.inertia, self.groups.touched])
-        for view in self.views:
-            self._recorder.launch(view.begin, view.rows, [x_start], [view.records])
+        inputs = [self.own, particles, vertices, row_first, dt]
+        self._recorder.launch(load_lanes, len(self.own), inputs, [self.inertia, self.groups.touched, self.motion])
+        for begin, records in zip(self._begins, self.records, strict=True):
+            self._recorder.launch(begin, len(records.index), [self.motion.start], [records])
 
-    def sweep(self, color: int, vertices: Any, dt: float) -> None:
-        """Newton steps of the untouched particles of a colour, and the sums of the others."""
+    def sweep(self, color: int, dt: float) -> None:
+        """Newton steps of the particles of a colour that nothing touches, and the sums of the others."""
         first, count = self.ranges[color]
-        self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], [self.groups, vertices], first=first)
+        self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], [self.groups, self.motion], first=first)
+
+    def finish(self, vertices: Any) -> None:
+        """After the sweeps of a step."""
+        self._recorder.launch(store_lanes, len(self.own), [self.own, self.motion], [vertices])
 
 
-def _pack_chain(views: tuple[LaneView, ...], records: list[ViewRecords]) -> Any:
+def _pack_chain(views: tuple[LaneView, ...], records: list[LaneRecords]) -> Any:
     chain = _make_chain(())[0]()
     for n in reversed(range(len(views))):
         link = _make_chain(views[n:])[0]()
-        link.records, link.rest = records[n].records, chain
+        link.records, link.rest = records[n], chain
         chain = link
     return chain
-
-
-def _entries(element: Element, view: LaneView, rows: np.ndarray, stencils: np.ndarray, tables: dict[str, Any]) -> Any:
-    """Particle, particles of the record, and constants of all records of a view."""
-    columns = {name: array.numpy() for name, array in tables[element.name].arrays.items() if isinstance(array, wp.array)}
-    own = [stencils[:, slot] for slot in view.orders]
-    index = [stencils[:, list(order)] for order in view.orders.values()]
-    constants = [view.constants(columns, rows, slot) for slot in view.orders]
-    return np.concatenate(own), np.concatenate(index), np.concatenate(constants)
-
-
-def _morton(place: np.ndarray) -> np.ndarray:
-    """Numbers that are close for points that are close."""
-    finite = np.nan_to_num(place.astype(np.float64))
-    size = max(float(np.ptp(finite, axis=0).max(initial=0.0)), 1.0e-12)
-    cell = np.clip((finite - finite.min(axis=0)) / size * 1023.0, 0, 1023).astype(np.int64)
-    code = np.zeros(len(place), np.int64)
-    for bit in range(10):
-        for axis in range(3):
-            code |= ((cell[:, axis] >> bit) & 1) << (3 * bit + axis)
-    return code

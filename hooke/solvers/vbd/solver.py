@@ -152,10 +152,12 @@ class SolverVBD(SolverBase):
             bodies = self._poses(state_in, state_out)
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
-                self._lanes.begin(self._particles, self.workspace.rows.first, self.workspace.vertices.start, dt)
+                self._lanes.begin(self._particles, self.workspace.rows.first, self.workspace.vertices, dt)
             for _ in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
+            if self._lanes is not None:
+                self._lanes.finish(self.workspace.vertices)
             self._finish(state_out, bodies, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -205,11 +207,11 @@ class SolverVBD(SolverBase):
             inputs = [color, self._particles, self._chain, w.rows, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
             return
-        lanes.sweep(number, w.vertices, dt)
+        lanes.sweep(number, dt)
         if w.row_capacity:
             first, count = lanes.ranges[number]
-            inputs = [lanes.own, lanes.groups.touched, self._particles, w.rows, lanes.sums, dt]
-            self._recorder.launch(self._sweep_contacts, count, inputs, [w.vertices], first=first)
+            inputs = [lanes.own, lanes.groups.touched, lanes.sums, self._particles, w.rows, dt]
+            self._recorder.launch(self._sweep_contacts, count, inputs, [lanes.motion], first=first)
 
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -362,7 +364,7 @@ class SolverVBD(SolverBase):
     @property
     def particle_q_prev(self) -> wp.array:
         """Positions at the start of the last step [m]."""
-        return self.workspace.vertices.start[: self.workspace.particles]
+        return self.workspace.vertices.start
 
     # ---- binding to the model
 
@@ -488,7 +490,7 @@ class SolverVBD(SolverBase):
         pair = (id(state_in), id(state_out))
         if pair == self._last_pair and state_in is not state_out and self._steps < 8:
             start = self.particle_q_prev.numpy()
-            moved = not np.array_equal(self.workspace.vertices.x.numpy()[: len(start)], start)
+            moved = not np.array_equal(self.workspace.vertices.x.numpy(), start)
             if moved and np.array_equal(state_in.particle_q.numpy(), start):
                 self._warned_unswapped = True
                 warnings.warn(

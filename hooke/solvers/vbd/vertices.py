@@ -20,6 +20,7 @@ from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.math import LANES, Block, add, apply, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
+from hooke.solvers.vbd.lanes import LaneMotion
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
@@ -74,14 +75,14 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
 
     @wp.func
     def add_particle(
-        particles: Particles, rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block
-    ):  # fmt: skip
-        """Inertia and contacts of a particle."""
+        particles: Particles, rows: ContactRows, i: int, d: wp.vec3, target: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block
+    ):
+        """Add inertia and contacts of a particle."""
         inertia = particles.mass[i] / (dt * dt)
-        gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + gradient
+        gradient = inertia * (d - target) + gradient
         hessian = isotropic(inertia) + hessian
         for r in range(rows.first[i], rows.first[i + 1]):
-            g, h, _load, _secant = evaluate(rows, vertices, i, r, dt)
+            g, h, _load, _secant = evaluate(rows, r, d, dt)
             gradient = gradient + g
             hessian = hessian + h
         return gradient, hessian
@@ -89,21 +90,18 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
     @wp.func
     def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
         gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
-        return add_particle(particles, rows, vertices, i, dt, gradient, hessian)
+        return add_particle(particles, rows, i, vertices.displacement[i], vertices.target[i], dt, gradient, hessian)
 
     @wp.func
-    def sharpen(rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block):
+    def moved(rows: ContactRows, i: int, d: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block):
+        """The displacement after the Newton step (2)."""
+        sharp = hessian
         for r in range(rows.first[i], rows.first[i + 1]):
-            _g, _h, load, secant = evaluate(rows, vertices, i, r, dt)
-            reach = rows.reach[r] + vertices.displacement[i]
-            hessian = hessian + slip_correction(reach, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], gradient, hessian)
-        return hessian
-
-    @wp.func
-    def move(rows: ContactRows, vertices: VertexMotion, i: int, dt: float, gradient: wp.vec3, hessian: Block):
-        """The Newton step (2)."""
-        sharp = sharpen(rows, vertices, i, dt, gradient, hessian)
-        vertices.displacement[i] = vertices.displacement[i] - solve(sharp, gradient)
+            _g, _h, load, secant = evaluate(rows, r, d, dt)
+            sharp = sharp + slip_correction(
+                rows.reach[r] + d, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], gradient, sharp
+            )
+        return d - solve(sharp, gradient)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
@@ -115,25 +113,28 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             i = color[j]
             if not is_fixed(particles, i):
                 gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
-                move(rows, vertices, i, dt, gradient, hessian)
+                vertices.displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_contacts(
-        work: Work, own: wp.array2d(dtype=wp.int32), touched: wp.array(dtype=wp.int32), particles: Particles, rows: ContactRows,
-        sums: wp.array3d(dtype=wp.float32), dt: float, vertices: VertexMotion,
+        work: Work, own: wp.array2d(dtype=wp.int32), touched: wp.array(dtype=wp.int32), sums: wp.array3d(dtype=wp.float32),
+        particles: Particles, rows: ContactRows, dt: float, motion: LaneMotion,
     ):  # fmt: skip
-        """The particles of groups with contacts, from the sums that lanes have made of their elements."""
+        """The particles with contacts, from the sums that lanes have made of their elements."""
         g = first_item(work, wp.tid())
         while g >= 0:
             if touched[g] != 0:
                 for lane in range(LANES):
                     i = own[g, lane]
                     if i < particles.mass.shape[0]:
-                        if not is_fixed(particles, i):
+                        if rows.first[i] < rows.first[i + 1] and not is_fixed(particles, i):
+                            slot = g * LANES + lane
+                            d = motion.displacement[slot]
+                            target = motion.target[slot]
                             gradient, hessian = lane_sums(sums, g, lane)
-                            gradient, hessian = add_particle(particles, rows, vertices, i, dt, gradient, hessian)
-                            move(rows, vertices, i, dt, gradient, hessian)
+                            gradient, hessian = add_particle(particles, rows, i, d, target, dt, gradient, hessian)
+                            motion.displacement[slot] = moved(rows, i, d, dt, gradient, hessian)
             g = next_item(work, g)
 
     @wp.kernel(module="unique", enable_backward=False)
