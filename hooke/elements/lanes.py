@@ -52,7 +52,7 @@ class LaneView:
 
 
 # Four particles at a time are loaded whole and transposed: half the time of gathering number by number. A load takes one number more
-# than a particle has, so arrays are longer by one particle.
+# than a particle has, so an array is longer by one particle than the largest index asks for.
 def _gather(component: int) -> str:
     """Native code that reads one component of 16 vectors: rows of four particles, one behind the other, then columns of them."""
     quads = "".join(f"quad_t q{k} = *reinterpret_cast<const loose_t*>(p + 3 * (long long)i[{k}]); " for k in range(LANES))

@@ -13,7 +13,8 @@ __all__ = ["ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
 class VertexMotion:
     """Particles within a step: where they started, where inertia takes them, and the way found so far.
 
-    Behind the last particle is one that stands in where lanes have none; it stays at rest. ``x`` is where the last step ended;
+    Behind the last particle is one that stands in where lanes have none; it stays at rest. Behind that is room for one more, into
+    which the loads of lanes reach. ``x`` is where the last step ended;
     ``velocity`` is that at the start of the step; ``seen`` is 0 for a particle that did not come out of a step where this one starts:
     before its first step, after a reset, or moved by the caller.
     """
@@ -76,7 +77,7 @@ class Workspace:
         self.rows: Any = None
         self.memory: Any = None
         self.particles = particles
-        self.vertices = _allocate(VertexMotion, particles + 1, device)
+        self.vertices = _allocate(VertexMotion, particles + 2, device)
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
         self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
