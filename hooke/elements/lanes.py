@@ -37,12 +37,11 @@ class LaneView:
     """How an element looks from some of its slots.
 
     Args:
-        orders: For every slot that has this view, the order in which a record lists the particles of the element; the particle
-            itself is at the place ``own`` of it.
-        constants: ``constants(columns, rows, slot) -> (n, c)``: numbers of the elements ``rows`` seen from ``slot``; the last
-            ``extra`` ones are left to ``begin``.
+        orders: For every slot that has this view, the order in which a record lists the particles of the element.
+        constants: ``constants(columns, rows, slot) -> (n, c)``: numbers of the elements ``rows`` seen from ``slot``, zeros where
+            ``begin`` writes.
         evaluate: ``evaluate(records, k, d, rate) -> (VectorL, BlockL)``: derivatives of row ``k``; ``rate`` = 1/dt.
-        begin: ``begin(records, k)``: writes the extra constants of row ``k`` at the start of a step; None if there are none.
+        begin: ``begin(records, k)``: writes the constants of row ``k`` that depend on the start of the step; None if there are none.
     """
 
     orders: dict[int, tuple[int, ...]]
