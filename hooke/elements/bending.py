@@ -95,7 +95,7 @@ def wrap(a: Any):
     """An angle within (-2 pi, 2 pi) taken to (-pi, pi]."""
     pi = constant(3.14159265358979, a)
     turn = constant(6.28318530717959, a)
-    return select(a - pi, a - turn, select(-a - pi, a + turn, a))
+    return select(a - pi, a - turn, select(neg(a) - pi, a + turn, a))
 
 
 @wp.func
@@ -126,11 +126,11 @@ def hinge_gradient(x0: Any, x1: Any, x2: Any, x3: Any, slot: int):
     ee = dot(e, e)
     length = larger(norm(e), constant(1.0e-18, ee))
     least = constant(1.0e-8, ee) * ee * ee + constant(1.0e-36, ee)
-    p = -length
+    p = neg(length)
     q = zero(length)
     if slot == 1:
         p = zero(length)
-        q = -length
+        q = neg(length)
     if slot == 2:
         p = dot(x3 - x0, e) / length
         q = dot(x3 - x1, e) / length
@@ -221,7 +221,7 @@ def begin_bending(r: LaneRecords, k: int):
     sine, cosine, height = hinge_sides(start(r, k, 1), start(r, k, 2), origin, start(r, k, 3))
     none = zero(height)
     one = constant(1.0, height)
-    scale = unit_scale(larger(larger(sine, -sine), larger(larger(cosine, -cosine), constant(1.0e-30, height))))
+    scale = unit_scale(larger(larger(sine, neg(sine)), larger(larger(cosine, neg(cosine)), constant(1.0e-30, height))))
     rest = r.constant[k, 0]
     r.constant[k, 3] = select(height, wrap(exact_angle(sine, cosine) - rest), none)
     r.constant[k, 4] = select(height, scale * sine, none)

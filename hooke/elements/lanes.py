@@ -37,12 +37,11 @@ class LaneView:
     """How an element looks from some of its slots.
 
     Args:
-        orders: For every slot that has this view, the order in which a record lists the particles of the element; the particle
-            itself is at the place ``own`` of it.
-        constants: ``constants(columns, rows, slot) -> (n, c)``: numbers of the elements ``rows`` seen from ``slot``; the last
-            ``extra`` ones are left to ``begin``.
+        orders: For every slot that has this view, the order in which a record lists the particles of the element.
+        constants: ``constants(columns, rows, slot) -> (n, c)``: numbers of the elements ``rows`` seen from ``slot``, zeros where
+            ``begin`` writes.
         evaluate: ``evaluate(records, k, d, rate) -> (VectorL, BlockL)``: derivatives of row ``k``; ``rate`` = 1/dt.
-        begin: ``begin(records, k)``: writes the extra constants of row ``k`` at the start of a step; None if there are none.
+        begin: ``begin(records, k)``: writes the constants of row ``k`` that depend on the start of the step; None if there are none.
     """
 
     orders: dict[int, tuple[int, ...]]
@@ -52,7 +51,7 @@ class LaneView:
 
 
 # Four particles at a time are loaded whole and transposed: half the time of gathering number by number. A load takes one number more
-# than a particle has, so arrays are longer by one particle.
+# than a particle has, so an array is longer by one particle than the largest index asks for.
 def _gather(component: int) -> str:
     """Native code that reads one component of 16 vectors: rows of four particles, one behind the other, then columns of them."""
     quads = "".join(f"quad_t q{k} = *reinterpret_cast<const loose_t*>(p + 3 * (long long)i[{k}]); " for k in range(LANES))

@@ -1,1 +1,1 @@
-"""How work reaches a device: recording of launches into graphs, and their replay."""
+"""How work reaches a device: compiling, recording of launches into graphs, and their replay by workers."""

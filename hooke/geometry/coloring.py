@@ -85,7 +85,7 @@ def color_worlds(world: np.ndarray, stencils: Sequence[np.ndarray], *settings: A
         return color_graph(len(world), stencils, *settings)
     orders = [np.argsort(of, kind="stable") for of in owner]
     bounds = [np.searchsorted(of[order], np.arange(len(starts))) for of, order in zip(owner, orders, strict=True)]
-    known: dict[tuple[int, bytes], list[list[int]]] = {}
+    known: dict[tuple[int, bytes], list[int]] = {}
     for w, first in enumerate(starts[:-1]):
         own = [rows[order[b[w] : b[w + 1]]] for rows, order, b in zip(stencils, orders, bounds, strict=True)]
         own = [np.where(rows >= 0, rows - first, -1) for rows in own]

@@ -1,13 +1,15 @@
 """The algebra that all physics is written in: scalars, 3-vectors and symmetric 3x3 blocks over one kind of number.
 
-A physics function is written over ``Any`` with ordinary operators. Called with float32 it is the code that runs on CUDA; called
-with float64 it is the reference of the tests. A kind of number is added by its constructors and one row of ``KINDS``; everything
-below then works for it too.
+A physics function is written over ``Any`` with ordinary operators. Called with float32 it is the code that runs on CUDA, with lanes
+the code that runs on CPUs, with float64 the reference of the tests. A kind of number is added by its constructors and one row of
+``KINDS``; everything below then works for it too.
 
-Warp looks an operator up under the names ``add``, ``sub``, ``mul``, ``div`` and ``neg`` in the globals of the module that uses it
-before it tries its own. A module of physics therefore imports these names beside the functions it calls:
+Warp looks an operator up under the names ``add``, ``sub``, ``mul`` and ``div`` in the globals of the module that uses it before it
+tries its own. A module of physics therefore imports these names beside the functions it calls:
 
     from hooke.math import add, cross, dot, mul, sub
+
+The minus sign in front of an operand is always Warp's own: a loop over lanes, and an error for vectors of lanes. Write ``neg(a)``.
 
 A symmetric block stores its six different entries, and is solved by :func:`solve`, never inverted.
 """
@@ -154,13 +156,15 @@ def neg(a: Lanes) -> Lanes: ...
 def spread(a: wp.float32) -> Lanes: ...
 
 
-# A division of 16 floats takes as long as 30 multiplications; the approximate reciprocal and a Newton step err by 1e-7.
+# A division of 16 floats takes as long as 30 multiplications; the approximate reciprocal and a Newton step err by 1e-7. The factor of
+# that step is about 1; where the guess is 0 or infinite it is negative or no number, and the guess is the answer.
 @wp.func_native(
     _native(
         """1.0f / va;
 #if defined(__AVX512F__)
-    value = __builtin_ia32_rcp14ps512_mask(va, va, (unsigned short)-1);
-    value = value * (2.0f - va * value);
+    lanes_t guess = __builtin_ia32_rcp14ps512_mask(va, va, (unsigned short)-1);
+    lanes_t factor = 2.0f - va * guess;
+    value = factor > 0.0f ? guess * factor : guess;
 #endif
 """,
         "1.0f / va",
@@ -192,7 +196,7 @@ def mul(s: Lanes, a: VectorL):
 
 @wp.func
 def neg(a: VectorL):
-    return VectorL(-a.x, -a.y, -a.z)
+    return VectorL(neg(a.x), neg(a.y), neg(a.z))
 
 
 @wp.func
@@ -205,12 +209,8 @@ def div(a: VectorL, s: Lanes):
     return reciprocal(s) * a
 
 
-def _each(expression: str) -> str:
-    """Native code that fills the lanes of a result ``r`` from those of the arguments."""
-    return f"wp::vec_t<{LANES}, float> r; for (auto l = 0; l < {LANES}; l++) r[l] = {expression}; return r;"
-
-
-# The products of a b - c d must both be rounded for the difference to vanish where they are equal: fused, only one would be.
+# The argument, kept out of fused operations. For a b - c d to vanish where the products are equal both must be rounded; fused, only
+# one would be.
 @wp.func_native(
     _native(
         """va;
@@ -245,6 +245,7 @@ def select(c: Lanes, a: Lanes, b: Lanes) -> Lanes: ...
 
 # atan2 in double precision, rounded once: what the host measures. With t = min/max in [0, 1], taken to [-tan(pi/8), tan(pi/8)] by
 # atan t = pi/4 + atan((t - 1)/(t + 1)), and the polynomial of degree 8 in t^2 that fits atan(t)/t there to 3e-14.
+# A zero has no sign here, and the angle of (0, 0) is 0.
 @wp.func_native(f"""
     wp::vec_t<{LANES}, float> result;
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
@@ -281,7 +282,8 @@ def select(c: Lanes, a: Lanes, b: Lanes) -> Lanes: ...
 def exact_angle(y: Lanes, x: Lanes) -> Lanes: ...
 
 
-# 1 over the power of two at or below a positive number: a factor that rounds nothing. Lanes run on CPUs; CUDA only has to compile it.
+# 1 over the power of two at or below a number between 1.2e-38 and 1.7e38: a factor that rounds nothing. Lanes run on CPUs; CUDA only
+# has to compile it.
 @wp.func_native(f"""
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
     return a;
@@ -304,8 +306,8 @@ def unit_scale(a: Lanes) -> Lanes: ...
 @wp.func
 def angle(y: Lanes, x: Lanes):
     """atan2 without branches, by an odd minimax polynomial of the arc tangent on [0, 1] (error 7e-9)."""
-    ax = larger(x, -x)
-    ay = larger(y, -y)
+    ax = larger(x, neg(x))
+    ay = larger(y, neg(y))
     t = smaller(ax, ay) / larger(larger(ax, ay), spread(1.0e-36))
     s = t * t
     p = spread(0.00262224) * s + spread(-0.01513252)
@@ -317,8 +319,8 @@ def angle(y: Lanes, x: Lanes):
     p = p * s + spread(-0.33332986)
     p = t + t * s * p
     p = select(ay - ax, spread(1.57079633) - p, p)
-    p = select(-x, spread(3.14159265) - p, p)
-    return select(-y, -p, p)
+    p = select(neg(x), spread(3.14159265) - p, p)
+    return select(neg(y), neg(p), p)
 
 
 KINDS = ((wp.float32, Block), (wp.float64, BlockD), (Lanes, BlockL))
@@ -344,6 +346,10 @@ for Number, Matrix in KINDS:  # overloads: the bodies name no kind, since Warp r
 
 
 for Number in NUMBERS:
+
+    @wp.func
+    def neg(a: Number):
+        return -a
 
     @wp.func
     def root(a: Number):
@@ -405,13 +411,13 @@ def norm(a: Any):
 
 @wp.func
 def outer(v: Any):
-    """V v^T."""
+    """The block v v^T."""
     return symmetric(v.x * v.x, v.y * v.y, v.z * v.z, v.x * v.y, v.x * v.z, v.y * v.z)
 
 
 @wp.func
 def isotropic(s: Any):
-    """S I."""
+    """The block s I."""
     return symmetric(s, s, s, zero(s), zero(s), zero(s))
 
 

@@ -101,6 +101,17 @@ def test_physics_knows_no_thread(module):
             )
 
 
+@pytest.mark.parametrize("module", [name for name in modules() if name.startswith(("hooke.math", "hooke.elements"))])
+def test_physics_negates_by_name(module):
+    """Warp's minus sign knows no overloads: for lanes it is a loop over an array, for vectors of lanes an error."""
+    for function in functions(modules()[module]):
+        kinds = {ast.unparse(argument.annotation) for argument in function.args.args if argument.annotation}
+        if "wp.func" in decorator_names(function) and kinds & {"Any", "Lanes", "VectorL", "LaneRecords"}:
+            for node in ast.walk(function):
+                if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+                    raise AssertionError(f"{module}.{function.name}: write neg({ast.unparse(node.operand)})")
+
+
 def test_every_factory_is_checked():
     made = set()
     for module, tree in modules().items():
