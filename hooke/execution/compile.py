@@ -98,7 +98,15 @@ def _load(module: Any, device: Any) -> None:
     name, cached, began = _title(module), _is_cached(module, device), time.perf_counter()
     if not cached:
         log.info("compiling %s", name)
-    wp.force_load(device=device, modules=[module], max_workers=0)
+    try:
+        wp.force_load(device=device, modules=[module], max_workers=0)
+    except Exception:
+        if not module.options["cpu_compiler_flags"]:
+            raise
+        log.warning("%s did not compile with %s; trying without", name, module.options["cpu_compiler_flags"])
+        module.options["cpu_compiler_flags"] = ""
+        module.mark_modified()
+        wp.force_load(device=device, modules=[module], max_workers=0)
     if not cached:
         log.info("compiled %s in %.1f s", name, time.perf_counter() - began)
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 import warp as wp
 
+from hooke.execution import compile as compile_module
 from hooke.execution.compile import load_kernels, start_loading, wait_loaded
 
 
@@ -52,6 +53,14 @@ def test_what_was_begun_is_loaded_once(empty_cache, caplog):
     assert len([m for m in caplog.messages if m.startswith("compiling")]) == 3
     assert start_loading(kernels, "cpu") == []
     assert [result_of(kernel) for kernel in kernels] == [0.0, 1.0, 2.0]
+
+
+def test_a_flag_that_the_compiler_does_not_know_is_done_without(empty_cache, monkeypatch, caplog):
+    monkeypatch.setattr(compile_module, "compiler_flags", lambda: "-mllvm=-no-such-option")
+    kernel = make_kernel("odd_number", 5.0)
+    load_kernels([kernel], "cpu")
+    assert result_of(kernel) == 5.0
+    assert any("odd_number did not compile with -mllvm=-no-such-option" in message for message in caplog.messages)
 
 
 def test_a_kernel_that_does_not_compile_raises(empty_cache):

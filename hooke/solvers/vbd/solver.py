@@ -358,6 +358,7 @@ class SolverVBD(SolverBase):
         if not w.particles:
             return 0.0
         inputs = [self._particles, self._chain, w.rows, w.vertices, self._dt]
+        load_kernels([self._measure_imbalance], self.device)
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
@@ -420,7 +421,7 @@ class SolverVBD(SolverBase):
         contact = [count_rows, self._remember]
         if self._tables["shape"].count and self._lanes is not None:
             contact.append(self._sweep_contacts)
-        return [predict_vertices, *sweep, *contact, finish_vertices]
+        return [predict_vertices, *sweep, *contact, finish_vertices, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element in ELEMENTS)
