@@ -67,6 +67,11 @@ class Recorder:
         self._counting: Counting | None = None  # while the graph of one of several workers is recorded
         self._tuner = Tuner(cores() if yield_address() else 1)
 
+    @property
+    def kernels(self) -> list[Any]:
+        """Kernels of its own that it may launch."""
+        return [enter_phase, leave_phase] if self.device.is_cpu else []
+
     def run(self, key: Hashable, function: Callable[..., None], *arguments: Any) -> None:
         """Call ``function``, or replay what it launched before.
 
