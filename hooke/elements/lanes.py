@@ -13,7 +13,18 @@ import warp as wp
 
 from hooke.math import LANES, Lanes, VectorL, add, sub, vector
 
-__all__ = ["IndexLanes", "LaneRecords", "LaneView", "change", "gather_vectors", "load_vectors", "place", "start", "store_vectors"]
+__all__ = [
+    "IndexLanes",
+    "LaneRecords",
+    "LaneView",
+    "change",
+    "gather_vectors",
+    "keep",
+    "load_vectors",
+    "place",
+    "start",
+    "store_vectors",
+]
 
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
 
@@ -160,6 +171,15 @@ def start(r: LaneRecords, k: int, place: int):
     """Where the particles at a place (1 and up) of row ``k`` started, seen from those at place 0."""
     c = 3 * (place - 1)
     return vector(r.offset[k, c], r.offset[k, c + 1], r.offset[k, c + 2])
+
+
+@wp.func
+def keep(r: LaneRecords, k: int, place: int, value: VectorL):
+    """Put what a step needs of them in that place."""
+    c = 3 * (place - 1)
+    r.offset[k, c] = value.x
+    r.offset[k, c + 1] = value.y
+    r.offset[k, c + 2] = value.z
 
 
 @wp.func

@@ -26,7 +26,7 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
-from hooke.elements.lanes import LaneRecords, LaneView, change, start
+from hooke.elements.lanes import LaneRecords, LaneView, change, keep, start
 from hooke.geometry.measure import cross as cross_rows
 from hooke.geometry.measure import lengths
 from hooke.math import (
@@ -113,23 +113,19 @@ def volume_derivatives(f0: Any, f1: Any, f2: Any, m: Any, mu: Any, lam: Any):
 
 @wp.func
 def volume_damping(f0: Any, f1: Any, f2: Any, d0: Any, d1: Any, d2: Any, m: Any, rate: Any):
-    """Derivatives (4) per volume; d0, d1, d2 are the changes of the columns of F over the step, ``rate`` = c/dt."""
-    g0 = f0 - d0
-    g1 = f1 - d1
-    g2 = f2 - d2
-    r01 = dot(d0, f1) + dot(g0, d1)
-    r02 = dot(d0, f2) + dot(g0, d2)
-    r12 = dot(d1, f2) + dot(g1, d2)
-    r00 = dot(d0, f0 + g0)
-    r11 = dot(d1, f1 + g1)
-    r22 = dot(d2, f2 + g2)
-    twice = constant(2.0, rate) * rate
-    gradient = (
-        m.x * (r00 * f0 + r01 * f1 + r02 * f2) + m.y * (r01 * f0 + r11 * f1 + r12 * f2) + m.z * (r02 * f0 + r12 * f1 + r22 * f2)
-    )
+    """Derivatives (4) per volume; d0, d1, d2 are the changes of the columns of F over the step, ``rate`` = c/dt.
+
+    With F_s = F - D the change of C is D^T F + F_s^T D, without a difference of large numbers.
+    """
     fm = m.x * f0 + m.y * f1 + m.z * f2
+    dm = m.x * d0 + m.y * d1 + m.z * d2
+    r0 = dot(d0, fm) + dot(f0 - d0, dm)
+    r1 = dot(d1, fm) + dot(f1 - d1, dm)
+    r2 = dot(d2, fm) + dot(f2 - d2, dm)
+    twice = rate + rate
+    gradient = (twice * r0) * f0 + (twice * r1) * f1 + (twice * r2) * f2
     hessian = dot(m, m) * (outer(f0) + outer(f1) + outer(f2)) + outer(fm)
-    return twice * gradient, twice * hessian
+    return gradient, twice * hessian
 
 
 @wp.func
@@ -184,22 +180,29 @@ def stretched(r: LaneRecords, k: int, c: int, u: VectorL, v: VectorL, w: VectorL
 
 
 @wp.func
+def begin_tetrahedra(r: LaneRecords, k: int):
+    """F at the start of the step, in the place of the edges it comes from."""
+    u = start(r, k, 1)
+    v = start(r, k, 2)
+    w = start(r, k, 3)
+    for c in range(3):
+        keep(r, k, 1 + c, stretched(r, k, c, u, v, w))
+
+
+@wp.func
 def tetrahedron_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
     origin = change(r, k, 0, d)
     du = change(r, k, 1, d) - origin
     dv = change(r, k, 2, d) - origin
     dw = change(r, k, 3, d) - origin
-    u = start(r, k, 1) + du
-    v = start(r, k, 2) + dv
-    w = start(r, k, 3) + dw
-    f0 = stretched(r, k, 0, u, v, w)
-    f1 = stretched(r, k, 1, u, v, w)
-    f2 = stretched(r, k, 2, u, v, w)
-    m = vector(r.constant[k, 9], r.constant[k, 10], r.constant[k, 11])
-    gradient, hessian = volume_derivatives(f0, f1, f2, m, r.constant[k, 12], r.constant[k, 13])
     d0 = stretched(r, k, 0, du, dv, dw)
     d1 = stretched(r, k, 1, du, dv, dw)
     d2 = stretched(r, k, 2, du, dv, dw)
+    f0 = start(r, k, 1) + d0
+    f1 = start(r, k, 2) + d1
+    f2 = start(r, k, 3) + d2
+    m = vector(r.constant[k, 9], r.constant[k, 10], r.constant[k, 11])
+    gradient, hessian = volume_derivatives(f0, f1, f2, m, r.constant[k, 12], r.constant[k, 13])
     dg, dh = volume_damping(f0, f1, f2, d0, d1, d2, m, rate * r.constant[k, 14])
     return gradient + dg, hessian + dh
 
@@ -219,5 +222,5 @@ TETRAHEDRON = Element(
     tetrahedron_energy,
     tetrahedron_gradient_hessian,
     acts=lambda c: (c["materials"] != 0).any(axis=1),
-    views=(LaneView(dict.fromkeys(range(4), (0, 1, 2, 3)), tetrahedron_constants, tetrahedron_lanes),),
+    views=(LaneView(dict.fromkeys(range(4), (0, 1, 2, 3)), tetrahedron_constants, tetrahedron_lanes, begin_tetrahedra),),
 )

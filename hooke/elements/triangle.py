@@ -25,7 +25,7 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements.element import Element
-from hooke.elements.lanes import LaneRecords, LaneView, change, start
+from hooke.elements.lanes import LaneRecords, LaneView, change, keep, start
 from hooke.geometry.measure import cross as cross_rows
 from hooke.geometry.measure import lengths
 from hooke.math import add, constant, cross, div, dot, isotropic, larger, mul, neg, outer, positive, root, sub
@@ -104,16 +104,17 @@ def membrane_derivatives(f0: Any, f1: Any, a: Any, b: Any, mu: Any, lam: Any):
 
 @wp.func
 def membrane_damping(f0: Any, f1: Any, d0: Any, d1: Any, a: Any, b: Any, rate: Any):
-    """Derivatives (4) per area; d0, d1 are the changes of the columns of F over the step, ``rate`` = c/dt."""
-    two = constant(2.0, a)
-    g0 = f0 - d0
-    g1 = f1 - d1
-    r00 = dot(d0, f0 + g0)
-    r11 = dot(d1, f1 + g1)
-    r01 = dot(d0, f1) + dot(g0, d1)
+    """Derivatives (4) per area; d0, d1 are the changes of the columns of F over the step, ``rate`` = c/dt.
+
+    With F_s = F - D the change of C is D^T F + F_s^T D, without a difference of large numbers.
+    """
     fm = a * f0 + b * f1
-    gradient = (two * rate) * (a * (r00 * f0 + r01 * f1) + b * (r01 * f0 + r11 * f1))
-    hessian = (two * rate) * ((a * a + b * b) * (outer(f0) + outer(f1)) + outer(fm))
+    dm = a * d0 + b * d1
+    r0 = dot(d0, fm) + dot(f0 - d0, dm)
+    r1 = dot(d1, fm) + dot(f1 - d1, dm)
+    twice = rate + rate
+    gradient = (twice * r0) * f0 + (twice * r1) * f1
+    hessian = twice * ((a * a + b * b) * (outer(f0) + outer(f1)) + outer(fm))
     return gradient, hessian
 
 
@@ -162,22 +163,27 @@ def triangle_gradient_hessian(
 
 
 @wp.func
+def begin_triangles(r: LaneRecords, k: int):
+    """F at the start of the step, in the place of the edges it comes from."""
+    q = start(r, k, 1)
+    p = start(r, k, 2)
+    keep(r, k, 1, r.constant[k, 0] * q + r.constant[k, 2] * p)
+    keep(r, k, 2, r.constant[k, 1] * q + r.constant[k, 3] * p)
+
+
+@wp.func
 def triangle_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
-    b00 = r.constant[k, 0]
-    b01 = r.constant[k, 1]
-    b10 = r.constant[k, 2]
-    b11 = r.constant[k, 3]
-    a = r.constant[k, 4]
-    b = r.constant[k, 5]
     origin = change(r, k, 0, d)
     dq = change(r, k, 1, d) - origin
     dr = change(r, k, 2, d) - origin
-    q = start(r, k, 1) + dq
-    p = start(r, k, 2) + dr
-    f0 = b00 * q + b10 * p
-    f1 = b01 * q + b11 * p
+    d0 = r.constant[k, 0] * dq + r.constant[k, 2] * dr
+    d1 = r.constant[k, 1] * dq + r.constant[k, 3] * dr
+    f0 = start(r, k, 1) + d0
+    f1 = start(r, k, 2) + d1
+    a = r.constant[k, 4]
+    b = r.constant[k, 5]
     gradient, hessian = membrane_derivatives(f0, f1, a, b, r.constant[k, 6], r.constant[k, 7])
-    dg, dh = membrane_damping(f0, f1, b00 * dq + b10 * dr, b01 * dq + b11 * dr, a, b, rate * r.constant[k, 8])
+    dg, dh = membrane_damping(f0, f1, d0, d1, a, b, rate * r.constant[k, 8])
     return gradient + dg, hessian + dh
 
 
@@ -195,5 +201,5 @@ TRIANGLE = Element(
     triangle_energy,
     triangle_gradient_hessian,
     acts=lambda c: (c["materials"][:, :3] != 0).any(axis=1),
-    views=(LaneView(dict.fromkeys(range(3), (0, 1, 2)), triangle_constants, triangle_lanes),),
+    views=(LaneView(dict.fromkeys(range(3), (0, 1, 2)), triangle_constants, triangle_lanes, begin_triangles),),
 )

@@ -42,23 +42,31 @@ def row_count(rows: SoftRows):
     return wp.min(rows.count[0], rows.particle.shape[0])
 
 
+@wp.func
+def particle_of(rows: SoftRows, r: int):
+    """The particle of a row, -1 for rows of other kinds."""
+    return wp.where(rows.indices[r][1] < 0, rows.indices[r][0], -1)
+
+
 @wp.kernel(enable_backward=False)
-def count_rows(rows: SoftRows, number: wp.array(dtype=wp.int32)):
-    r = wp.tid()
-    if r < row_count(rows):
-        i = rows.indices[r][0]
-        if i >= 0 and rows.indices[r][1] < 0:
+def count_rows(work: Work, rows: SoftRows, number: wp.array(dtype=wp.int32)):
+    r = first_item(work, wp.tid())
+    while r >= 0 and r < row_count(rows):
+        i = particle_of(rows, r)
+        if i >= 0:
             wp.atomic_add(number, i + 1, 1)
+        r = next_item(work, r)
 
 
 @wp.kernel(enable_backward=False)
-def list_rows(rows: SoftRows, filled: wp.array(dtype=wp.int32), bound: ContactRows):
-    r = wp.tid()
-    if r < row_count(rows):
-        i = rows.indices[r][0]
-        if i >= 0 and rows.indices[r][1] < 0:
+def list_rows(work: Work, rows: SoftRows, filled: wp.array(dtype=wp.int32), bound: ContactRows):
+    r = first_item(work, wp.tid())
+    while r >= 0 and r < row_count(rows):
+        i = particle_of(rows, r)
+        if i >= 0:
             slot = bound.first[i] + wp.atomic_add(filled, i, 1)
             bound.source[slot] = r
+        r = next_item(work, r)
 
 
 @wp.func

@@ -13,7 +13,7 @@ from hooke.math import LANES, Lanes
 
 __all__ = ["Layout", "lanes_of", "pack_records"]
 
-_REGION = 1024
+_REGION = 4096
 """Neighbours that are kept together, in every colour: then a worker mostly reads what it has written itself."""
 
 _PIECE = 16384

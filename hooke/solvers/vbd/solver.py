@@ -13,6 +13,7 @@ from hooke.collision.pipeline import soft_contact_default
 from hooke.elements import ELEMENTS
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, pointers
+from hooke.execution.work import whole_work
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
 from hooke.model.contacts import Contacts, soft_rows
@@ -196,9 +197,10 @@ class SolverVBD(SolverBase):
         w = self.workspace
         w.number.zero_()
         w.filled.zero_()
-        self._launch(count_rows, count, [rows], [w.number])
+        work, threads = whole_work(0, count), 1 if self.device.is_cpu else count
+        self._launch(count_rows, threads, [work, rows], [w.number])
         wp.utils.array_scan(w.number, w.rows.first, inclusive=True)
-        self._launch(list_rows, count, [rows, w.filled], [w.rows])
+        self._launch(list_rows, threads, [work, rows, w.filled], [w.rows])
 
     def _sweep(self, number: int, dt: float) -> None:
         w, lanes = self.workspace, self._lanes
