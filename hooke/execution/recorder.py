@@ -19,7 +19,7 @@ import warp as wp
 
 from hooke import config
 from hooke.execution.pool import cores, pool
-from hooke.execution.tuner import Tuner
+from hooke.execution.tuner import MOST, Tuner
 from hooke.execution.work import Counting, begin_run, enter_phase, leave_phase, whole_work, yield_address
 
 __all__ = ["Recorder", "captured_by_user", "launch_directly", "pointers"]
@@ -149,7 +149,7 @@ class Recorder:
         """Functions that share a recorder differ in what they cost."""
         name = getattr(function, "__name__", "")
         if name not in self._tuners:
-            self._tuners[name] = Tuner(cores() if yield_address() else 1)
+            self._tuners[name] = Tuner(cores(), MOST if yield_address() else 1)
         return self._tuners[name]
 
     def _record(self, workers: int, function: Callable[..., None], arguments: tuple[Any, ...]) -> _Recorded:

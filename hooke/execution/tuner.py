@@ -30,11 +30,12 @@ class Tuner:
     changes. ``config.workers`` overrides all this.
 
     Args:
-        limit: Cores that may be used.
+        limit: Most workers that are chosen: the cores that may be used.
+        most: Most workers that ``config.workers`` can ask for.
     """
 
-    def __init__(self, limit: int):
-        self.limit = limit
+    def __init__(self, limit: int, most: int = MOST):
+        self.limit, self.most = min(limit, most), most
         self._choice = 1
         self._trial: int | None = None
         self._trial_times: list[float] = []
@@ -58,7 +59,7 @@ class Tuner:
             forced = 0
         if forced < 1:
             raise ValueError(f"hooke.config.workers: expected a whole number of at least 1, or None, found {config.workers!r}")
-        return min(forced, MOST) if self.limit > 1 else 1
+        return min(forced, self.most)
 
     def measured(self, workers: int, seconds: float) -> None:
         """Take down how long a call took."""
