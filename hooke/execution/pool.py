@@ -77,6 +77,7 @@ class _Worker:
         self.number = number
         self.core = _this_core()
         self.runs: deque[Any] = deque(maxlen=1)
+        self.idle = True
         self.stopping = False
         self.sleeping = allocate_lock()
         self.sleeping.acquire()
@@ -86,7 +87,9 @@ class _Worker:
     def _work(self) -> None:
         _avoid_core(self.core)
         while True:
+            self.idle = True
             self.sleeping.acquire()
+            self.idle = False
             if self.stopping:
                 return
             if self.runs:

@@ -69,6 +69,12 @@ def busy_cores():
             program.wait()
 
 
+def wait_asleep():
+    """Until no worker is in a run."""
+    while not all(worker.sleeping.locked() and not worker.runs and worker.idle for worker in pool._workers):
+        time.sleep(0.001)
+
+
 class Stepper:
     """A solver that can be stepped a bit at a time."""
 
@@ -132,6 +138,7 @@ def test_runs_are_counted_beyond_32_bits():
     chain = Chain(300)
     with settings(workers=3):
         chain.run(2)
+        wait_asleep()
         counters = chain.recorder._recorded["chain"][3]._counting.counters.numpy()
         chunks = counters[1:, 1::8].sum(axis=1) // counters[0, 0]
         epoch = counters[0, 0] = 1 << 36
@@ -264,13 +271,12 @@ def test_one_thread_records_while_another_steps(model, ends):
 
     def step():
         try:
-            return Stepper(model).step(40)
+            return stepper.step(40)
         finally:
             done.set()
 
     with settings(workers=3):
         stepper = Stepper(model)
-        stepper.step(0)
         assert np.array_equal(in_threads(step, record)[0], ends[40])
 
 
@@ -279,6 +285,7 @@ def test_contacts_grow_while_another_thread_records():
     model, chain, done = everything(), Chain(200), threading.Event()
     pipeline = hooke.CollisionPipeline(model, soft_contact_max=1)
     state = model.state()
+    buffers = [hooke.Contacts(0, 1, device=model.device) for _ in range(20)]
     state.particle_q.assign(state.particle_q.numpy() - np.array([0.0, 0.0, 0.3], np.float32))
 
     def record():
@@ -288,8 +295,7 @@ def test_contacts_grow_while_another_thread_records():
 
     def grow():
         try:
-            for _ in range(20):
-                contacts = hooke.Contacts(0, 1, device=model.device)
+            for contacts in buffers:
                 pipeline.collide(state, contacts)
                 assert 1 < contacts.soft_contact_count.numpy()[0] <= contacts.soft_contact_max
         finally:
@@ -308,11 +314,11 @@ def test_an_error_of_a_worker_surfaces_and_the_next_step_works(model, ends):
         stepper.step(18)
         for run in stepper.runs():
             run.graphs[1] = None
-        stepper.step(2)  # complete without the worker
+        for _ in range(2):
+            stepper.step()  # complete without the worker
+            wait_asleep()
         assert np.array_equal(stepper.a.particle_q.numpy().astype(float), ends[20])
-        for run in stepper.runs():
-            while run.error is None:
-                time.sleep(0.001)
+        assert all(isinstance(run.error, AttributeError) for run in stepper.runs())
         for _ in range(2):
             with pytest.raises(RuntimeError, match="a worker thread failed in an earlier step") as caught:
                 stepper.solver.step(stepper.a, stepper.b, None, stepper.contacts, DT)
@@ -326,13 +332,11 @@ def test_a_replay_that_fails_is_recorded_anew_and_lets_its_workers_go(model, end
         stepper = Stepper(model)
         stepper.step(20)
         for run in stepper.runs():
-            run._counting.counters.numpy()[0, 0] += 1  # begun and left: its workers wait for the first
+            run._counting.counters.numpy()[0, 0] += 1  # begun and left: its workers wait for what the first does alone
             run.graphs[0] = None
         with pytest.raises(AttributeError):
             stepper.solver.step(stepper.a, stepper.b, None, stepper.contacts, DT)
-        for worker in pool._workers[:2]:
-            while not worker.sleeping.locked() or worker.runs:
-                time.sleep(0.001)
+        wait_asleep()
         chain = Chain(50)
         chain.run(20)
         chain.check(20)
