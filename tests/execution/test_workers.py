@@ -18,7 +18,7 @@ import warp as wp
 
 import hooke
 from hooke import config
-from hooke.execution.pool import cores, pool
+from hooke.execution.pool import Pool, cores, pool
 from hooke.execution.recorder import Recorder
 from hooke.execution.work import Work, first_item, next_item
 from tests.solvers.test_lanes import everything, moved
@@ -142,6 +142,7 @@ def test_runs_are_counted_beyond_32_bits():
         counters = chain.recorder._recorded["chain"][3]._counting.counters.numpy()
         chunks = counters[1:, 1::8].sum(axis=1) // counters[0, 0]
         epoch = counters[0, 0] = 1 << 36
+        counters[1:, ::8] = (epoch << 20) | 0xFFFFF  # all is taken
         counters[1:, 1::8] = 0
         counters[1:, 1] = epoch * chunks
         chain.run(50)
@@ -258,6 +259,24 @@ def test_solvers_step_from_several_threads(model, ends, workers):
     assert np.array_equal(both[0], ends[40]) and np.array_equal(both[1], ends[40]) and np.array_equal(both[2], alone)
 
 
+def test_threads_share_the_pipeline_of_a_model(model):
+    """Contacts of two states, found 300 times side by side, by one pipeline with one scratch memory."""
+    states = [Stepper(model) for _ in range(2)]
+    states[1].a.particle_q.assign(states[1].a.particle_q.numpy() - np.array([0.0, 0.0, 0.25], np.float32))
+
+    def collide(stepper, times=300):
+        numbers = set()
+        for _ in range(times):
+            model.collide(stepper.a, stepper.contacts)
+            numbers.add(int(stepper.contacts.soft_contact_count.numpy()[0]))
+        return numbers
+
+    with settings(workers=2):
+        alone = [collide(stepper, 1) for stepper in states]
+        assert alone[0] != alone[1]
+        assert in_threads(lambda: collide(states[0]), lambda: collide(states[1])) == alone
+
+
 def test_one_thread_records_while_another_steps(model, ends):
     chain, done = Chain(200), threading.Event()
 
@@ -354,6 +373,22 @@ def test_without_threads_a_step_is_taken_alone(model, ends, monkeypatch):
     assert not pool._workers
 
 
+def test_a_closed_pool_has_no_threads_and_replays_alone():
+    chain, crew = Chain(100), Pool()
+    with settings(workers=4):
+        chain.run()
+        run = chain.recorder._record(4, chain.launch, ())
+    for _ in range(20):
+        crew.replay(run)
+    workers = list(crew._workers)
+    assert len(workers) == 3
+    crew.close()
+    assert not any(worker.thread.is_alive() for worker in workers)
+    crew.replay(run)
+    assert not crew._workers
+    chain.check(22)
+
+
 @pytest.mark.parametrize("value", [0, -1, 1.5, "2"])
 def test_a_number_of_workers_that_is_none_is_refused(model, value):
     stepper = Stepper(model)
@@ -387,7 +422,7 @@ def in_fork(function):
             code = 0 if function() else 2
         finally:
             os._exit(code)
-    for _ in range(6000):
+    for _ in range(3000):
         done, status = os.waitpid(process, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status) == 0
@@ -413,7 +448,7 @@ def test_a_forked_process_steps_on(model, ends, rest):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forks_while_another_thread_steps_and_records(model, ends):
     """The forked processes make a solver of their own, and use one that another thread was in the middle of."""
-    chain, done = Chain(500), threading.Event()
+    chain, done = Chain(300_000), threading.Event()
 
     def keep_running():
         while not done.is_set():
