@@ -9,7 +9,7 @@ import warp as wp
 
 from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, place_shapes
 from hooke.execution.compile import start_loading, wait_loaded
-from hooke.execution.recorder import Recorder, pointers
+from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.geometry.kind import GeoType, SurfacePoint
 from hooke.geometry.mesh import Mesh
 from hooke.model.contacts import Contacts
@@ -97,18 +97,19 @@ class CollisionPipeline:
         if not 0.0 <= gap < float("inf"):
             raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
         self._wait()
-        key = (
-            gap, contacts.soft_contact_max, self._tables["particle"].version, self._tables["shape"].version,
-            pointers(state.particle_q, state.body_q, contacts),
-        )  # fmt: skip
-        fits = contacts.soft_contact_max >= self.soft_contact_pair_count
-        if fits:
-            self._recorder.run(key, self._detect, state, contacts, float(gap))
-            return
-        self._recorder.run(("count", *key), self._count_contacts, state, contacts, float(gap))
-        if not self.model.device.is_capturing:
-            self._make_room(contacts)  # reads the host: the number needed is known now
-        self._write_contacts(state, contacts, float(gap))
+        with self._recorder.lock:  # the scratch memory is the pipeline's
+            if contacts.soft_contact_max >= self.soft_contact_pair_count:
+                self._recorder.run(self._key(state, contacts, gap), self._detect, state, contacts, float(gap))
+                return
+            self._recorder.run(("count", *self._key(state, contacts, gap)), self._count_contacts, state, contacts, float(gap))
+            if not captured_by_user(self.model.device):
+                launch_directly(self._make_room, contacts)  # reads the host: the number needed is known now
+            self._recorder.run(("write", *self._key(state, contacts, gap)), self._write_contacts, state, contacts, float(gap))
+
+    def _key(self, state: State, contacts: Contacts, gap: float) -> tuple[Any, ...]:
+        """All that the launches depend on, beside the contents of arrays."""
+        versions = self._tables["particle"].version, self._tables["shape"].version
+        return gap, contacts.soft_contact_max, *versions, pointers(state.particle_q, state.body_q, contacts)
 
     def _wait(self) -> None:
         """Until the kernels are there: on a CPU they compile while other things are made, such as a solver with its own kernels."""

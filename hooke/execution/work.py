@@ -15,7 +15,8 @@ holds up nobody unless it stops in the middle of a chunk.
 Counters are never reset: each holds the number of the run it belongs to (the epoch), so that a worker that is still in an old run
 cannot claim anything of a new one. Row p + 1 of the counters belongs to phase p. A worker has 8 of them, a cache line that others
 touch only when they wait or steal: what was claimed of its share, and the number of chunks it has done since the beginning. Row 0
-holds the epoch.
+holds the epoch. Worker 0 begins a run, as the first thing in its graph: whoever sees the new epoch sees all that was written before,
+and nothing can interrupt a run between its beginning and its end. A worker that comes before that finds nothing to do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["Counting", "Work", "enter_phase", "first_item", "leave_phase", "next_item", "whole_work", "yield_address"]
+__all__ = ["Counting", "Work", "begin_run", "enter_phase", "first_item", "leave_phase", "next_item", "whole_work", "yield_address"]
 
 
 @wp.struct
@@ -74,13 +75,19 @@ class Counting:
     def __init__(self, phases: int, workers: int):
         self.workers = workers
         self.counters = wp.zeros((phases + 1, 8 * workers), dtype=wp.int64, device="cpu")  # a cache line for each worker
-        self._epoch = self.counters.numpy()[0]
         self._yield_address = yield_address()
         self.restart(0)
 
     def restart(self, worker: int) -> None:
         """Go through the phases again, as another worker."""
         self.worker, self.phase, self._before = worker, 0, 0
+
+    @property
+    def whole(self) -> Work:
+        """No work of a phase, but the counters of all."""
+        work = whole_work(0, 1)
+        work.counters = self.counters
+        return work
 
     def next_phase(self, first: int, count: int) -> Work:
         """The work of the next phase; chunks are small, so that nobody waits long for another's last one."""
@@ -92,9 +99,11 @@ class Counting:
         self._before = -(-count // work.chunk)
         return work
 
-    def begin(self) -> None:
-        """A new run: every chunk may be claimed once more."""
-        self._epoch[0] += 1
+    def abandon(self) -> None:
+        """Give up a run that was left before its end, and all later ones: nobody waits any more, and nothing is left to claim."""
+        counters = self.counters.numpy()
+        counters[1:, ::8] = 1 << 62
+        counters[1:, 1] = 1 << 62
 
 
 # Wait until the phase before is done. Spinning alone would take the time of a program that shares the core.
@@ -114,21 +123,28 @@ _WAIT = """
     return epoch;
 """
 
+# A claim holds the epoch and, in its last 20 bits, how many chunks of the share were taken.
 _CLAIM = """
+    if (epoch == 0) return -1;
     auto row = counters.data + (long long)(phase + 1) * counters.shape[1];
     for (auto k = 0; k < workers; k++) {
         auto share = (worker + k) % workers;
         long long begin = (long long)chunks * share / workers, length = (long long)chunks * (share + 1) / workers - begin;
         auto value = __atomic_load_n(row + 8 * share, __ATOMIC_RELAXED);
         while (1) {
-            long long owner = value >> 32, taken = owner == epoch ? (value & 0xffffffff) : 0;
+            long long owner = value >> 20, taken = owner == epoch ? (value & 0xfffff) : 0;
             if (owner > epoch || taken >= length) break;
-            long long claimed = (epoch << 32) | (taken + 1);
+            long long claimed = (epoch << 20) | (taken + 1);
             if (__atomic_compare_exchange_n(row + 8 * share, &value, (wp::int64)claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return begin + taken;
         }
     }
     return -1;
+"""
+
+_BEGIN = """
+    __atomic_store_n(counters.data, *counters.data + 1, __ATOMIC_RELEASE);
+    return 0;
 """
 
 _DONE = """
@@ -152,6 +168,10 @@ def wait_for_phase(
 def claim_chunk(
     counters: wp.array2d(dtype=wp.int64), phase: int, epoch: wp.int64, chunks: int, worker: int, workers: int
 ) -> int: ...
+
+
+@wp.func_native(_on_cpu(_BEGIN))
+def begin_epoch(counters: wp.array2d(dtype=wp.int64)) -> int: ...
 
 
 @wp.func_native(_on_cpu(_DONE))
@@ -191,6 +211,12 @@ def next_item(work: Work, i: int):
         following = claim_items(work, work.counters[0, 0])  # this chunk is not done yet, so the run is still the same
         finish_chunk(work.counters, work.phase, work.worker)
     return following
+
+
+@wp.kernel(enable_backward=False)
+def begin_run(work: Work):
+    """A new run: every chunk may be claimed once more."""
+    begin_epoch(work.counters)
 
 
 @wp.kernel(enable_backward=False)

@@ -44,7 +44,7 @@ def root_name(node: ast.expr) -> str:
 NATIVE = {"store_vectors": {4}}
 """Native functions that write, with the places of what they write."""
 
-WAITS = {"enter_phase", "leave_phase"}
+WAITS = {"begin_run", "enter_phase", "leave_phase"}
 """Kernels that write nothing but the counters of their work."""
 
 
