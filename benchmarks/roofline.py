@@ -5,12 +5,12 @@ selections are one each, common subexpressions are counted once, fused operation
 particles sees it. A dot product is 5, a cross product 9, a symmetric outer product 6, a sum of two blocks 6.
 
     spring       edge 12, length and direction 10, rate 13, tension 5, block 2 + 6 + 6 + 5, sum into the particle 9
-    triangle     edges 12, F 18; membrane: normal 18, w and dJ 18, s and clamp 5, gradient 45, block 47; damping: changes 24, rates 27,
-                 gradient 31, F m and block 54; elastic + damping 9, sum into the particle 9, rate 2
+    triangle     edges 6, changes of F 18, F 6; membrane: normal 18, w and dJ 18, s and clamp 5, gradient 45, block 47; damping: F m and
+                 D m 18, F at the start 6, rates 22, gradient 12, block 45; elastic + damping 9, sum into the particle 9, rate 2
     hinge, tip   corners 9, normals and lengths 40, sine and cosine 20, turn 6, arc tangent 32, gradient 13, moment and block 22, sum 9
     hinge, rim   the same with a gradient of 44
-    tetrahedron  edges 18, F 45, changes 45; elastic: cofactor 27, pressure 8, crushing 21, gradient 42, cof F m and F m 30, block 42;
-                 damping: 9, rates 57, gradient 64, F m 15, block 59; elastic + damping 9, sum into the particle 9, rate 1
+    tetrahedron  edges 9, changes of F 45, F 9; elastic: cofactor 27, pressure 8, crushing 21, gradient 42, cof F m and F m 30, block 42;
+                 damping: D m 15, F at the start 9, rates 33, gradient 19, block 59; elastic + damping 9, sum into the particle 9, rate 1
     solve        inertia 12, LDL^T and substitution 37, step and position 9
 
 Bytes are those of the arrays that one sweep over all colours touches, each once: the records of all elements (indices, offsets,
@@ -29,10 +29,10 @@ __all__ = ["FLOPS", "PARTICLE_BYTES", "Roofline", "count_flops", "sweep_bytes"]
 
 FLOPS: dict[str, int] = {
     "spring": 12 + 10 + 13 + 5 + 19 + 9,
-    "triangle": 12 + 18 + (18 + 18 + 5 + 45 + 47) + (24 + 27 + 31 + 54) + 9 + 9 + 2,
+    "triangle": 6 + 18 + 6 + (18 + 18 + 5 + 45 + 47) + (18 + 6 + 22 + 12 + 45) + 9 + 9 + 2,
     "hinge_tip": 9 + 40 + 20 + 6 + 32 + 13 + 22 + 9,
     "hinge_rim": 9 + 40 + 20 + 6 + 32 + 44 + 22 + 9,
-    "tetrahedron": 18 + 45 + 45 + (27 + 8 + 21 + 42 + 30 + 42) + (9 + 57 + 64 + 15 + 59) + 9 + 9 + 1,
+    "tetrahedron": 9 + 45 + 9 + (27 + 8 + 21 + 42 + 30 + 42) + (15 + 9 + 33 + 19 + 59) + 9 + 9 + 1,
     "solve": 12 + 37 + 9,
 }
 """Flops of one record of every kind, and of the block solve of one particle."""
