@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -12,7 +13,7 @@ from hooke import config
 from hooke.collision.pipeline import soft_contact_default
 from hooke.elements import ELEMENTS
 from hooke.execution.compile import load_kernels
-from hooke.execution.recorder import Recorder, pointers
+from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.execution.work import whole_work
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
@@ -112,11 +113,9 @@ class SolverVBD(SolverBase):
         self.particle_contact_friction = particle_contact_friction
         self._tables = model_tables(model)
         self._check_bodies()
-        self.workspace = Workspace(self._tables["particle"].count, self._tables["body"].count, model.world_count, model.device)
-        self.workspace.reserve(self._rows_in_advance())
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device)
-        self._bind_elements()
+        launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
         self._steps = 0
         self._dt = 0.0
@@ -172,10 +171,10 @@ class SolverVBD(SolverBase):
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
         if self._versions() != self._packed_versions:
-            self._bind_elements()
+            launch_directly(self._bind_elements)
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
-            self._reserve_rows(rows)
+            launch_directly(self._reserve_rows, rows)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -274,8 +273,12 @@ class SolverVBD(SolverBase):
             TypeError: ``world_mask`` is not a Warp array of bool.
             ValueError: Its length or device is wrong, or an array of ``state`` lives on another device.
         """
-        selected = self._select(world_mask)
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
+        launch_directly(self._reset, state, world_mask, wanted)
+        self._last_pair = None
+
+    def _reset(self, state: Any, world_mask: Any, wanted: StateFlags) -> None:
+        selected = self._select(world_mask)
         restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
         if not self.integrate_with_external_rigid_solver:
             restored += [("body", "q", StateFlags.BODY_Q), ("body", "qd", StateFlags.BODY_QD)]
@@ -292,7 +295,6 @@ class SolverVBD(SolverBase):
         if self._tables["body"].count:
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
-        self._last_pair = None
 
     def _select(self, world_mask: Any) -> wp.array:
         """The mask with one entry per world and one for what belongs to none, in memory that a graph may keep."""
@@ -315,7 +317,7 @@ class SolverVBD(SolverBase):
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
-            self._bind_elements()
+            launch_directly(self._bind_elements)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
             self._check_bodies()
 
@@ -334,6 +336,9 @@ class SolverVBD(SolverBase):
         """
         if contacts is not self._last_contacts or self._steps == 0:
             raise ValueError("update_contacts: expected the contacts that the last step() was given; call it after that step")
+        launch_directly(self._write_contacts, contacts)
+
+    def _write_contacts(self, contacts: Contacts) -> None:
         size = contacts.rigid_contact_max + contacts.soft_contact_max
         if getattr(contacts, "force", None) is None or len(contacts.force) != size:
             contacts.force = wp.zeros(size, dtype=wp.spatial_vector, device=self.device)
@@ -353,14 +358,16 @@ class SolverVBD(SolverBase):
         if overflow and not self._warned_overflow:
             self._warned_overflow = True
             warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
-        return Status(self._steps, overflow, self._residual if self._steps else None)
+        return Status(self._steps, overflow, functools.partial(launch_directly, self._residual) if self._steps else None)
 
     def _residual(self) -> float:
         w = self.workspace
         if not w.particles:
             return 0.0
-        inputs = [self._particles, self._chain, w.rows, w.vertices, self._dt]
+        if self._chain is None:
+            self._pack_chain()
         load_kernels([self._measure_imbalance], self.device)
+        inputs = [self._particles, self._chain, w.rows, w.vertices, self._dt]
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
@@ -371,6 +378,12 @@ class SolverVBD(SolverBase):
 
     # ---- binding to the model
 
+    def _make_workspace(self) -> None:
+        particles, bodies = self._tables["particle"].count, self._tables["body"].count
+        self.workspace = Workspace(particles, bodies, self.model.world_count, self.device)
+        self.workspace.reserve(self._rows_in_advance())
+        self._bind_elements()
+
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
         published = getattr(self.model, "soft_contact_max", None)
@@ -378,7 +391,7 @@ class SolverVBD(SolverBase):
         return published or soft_contact_default(particles, particles * self._tables["shape"].count)
 
     def _reserve_rows(self, rows: int) -> None:
-        if self.device.is_capturing:
+        if captured_by_user(self.device):
             raise RuntimeError(
                 f"SolverVBD: these contacts have room for {rows} rows, the solver for {self.workspace.row_capacity}, which cannot grow "
                 "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
@@ -390,7 +403,7 @@ class SolverVBD(SolverBase):
 
         Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone.
         """
-        if self.device.is_capturing:
+        if captured_by_user(self.device):
             raise RuntimeError(
                 "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
             )
@@ -409,11 +422,17 @@ class SolverVBD(SolverBase):
         self._packed_versions = self._versions()
         self._recorder.forget()
         particles = self._tables["particle"]
-        self._chain = pack_chain(self._active, self._tables, particles.count, self.device)
+        self._chain: Any = None
         self._lanes = None
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self._recorder)
+        else:
+            self._pack_chain()
+
+    def _pack_chain(self) -> None:
+        """The elements one particle at a time; where lanes sweep, only the residual needs them."""
+        self._chain = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
 
     def _kernels(self) -> list[Any]:
         """The kernels of a step."""
@@ -485,7 +504,7 @@ class SolverVBD(SolverBase):
                     raise ValueError(f"SolverVBD.step: {name}.{field} has {found} rows, the model {count} particles")
                 if array.device != self.device:
                     raise ValueError(f"SolverVBD.step: {name}.{field} is on device {array.device}, the solver on {self.device}")
-        if not self._warned_unswapped and count and not self.device.is_capturing:
+        if not self._warned_unswapped and count and not captured_by_user(self.device):
             self._notice_unswapped(state_in, state_out)
 
     def _notice_unswapped(self, state_in: Any, state_out: Any) -> None:
