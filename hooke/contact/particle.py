@@ -17,7 +17,7 @@ import warp as wp
 
 from hooke.contact.coulomb import anchored_edge, anchored_friction, slope_correction, smoothed_edge, smoothed_friction
 from hooke.contact.normal import normal_force
-from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, neg, norm, outer, sub
+from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, neg, norm, outer, select, sub, zero
 
 __all__ = ["FRICTION_LAWS", "make_particle_contact", "make_slip_correction"]
 
@@ -38,7 +38,7 @@ def make_particle_contact(friction: str) -> Any:
 
         ``offset`` = x - b, ``motion`` = x - x_s - (b - b_s), ``reach`` = x - a, ``damping_rate`` = c/dt.
         """
-        load, force, curvature = normal_force(radius - dot(normal, offset), -dot(normal, motion), stiffness, damping_rate)
+        load, force, curvature = normal_force(radius - dot(normal, offset), neg(dot(normal, motion)), stiffness, damping_rate)
         slip = reach - dot(normal, reach) * normal
         tangential = law(norm(slip), load, mu, grip)
         gradient = tangential * slip - force * normal
@@ -59,6 +59,7 @@ def make_slip_correction(friction: str) -> Any:
         length = norm(slip)
         t = slip / larger(length, constant(1.0e-30, length))
         stiffness = dot(t, apply(hessian, t)) - secant
-        return slope_correction(length, edge(load, mu, grip), secant, dot(t, gradient), stiffness) * outer(t)
+        slope = slope_correction(length, edge(load, mu, grip), secant, dot(t, gradient), stiffness)
+        return select(load, slope, zero(slope)) * outer(t)  # without load there is no friction
 
     return slip_correction

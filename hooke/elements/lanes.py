@@ -18,9 +18,11 @@ __all__ = [
     "LaneRecords",
     "LaneView",
     "change",
+    "gather_numbers",
     "gather_vectors",
     "keep",
     "load_vectors",
+    "nth_index",
     "place",
     "start",
     "store_vectors",
@@ -111,6 +113,23 @@ def gather_z(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
 @wp.func
 def gather_vectors(x: wp.array(dtype=wp.vec3), i: IndexLanes):
     return vector(gather_x(x, i), gather_y(x, i), gather_z(x, i))
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, float> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[i[l]];
+    return result;
+""")
+def gather_numbers(x: wp.array(dtype=wp.float32), i: IndexLanes) -> Lanes: ...
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, int> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = first[l] + k < end[l] ? first[l] + k : none;
+    return result;
+""")
+def nth_index(first: IndexLanes, end: IndexLanes, k: int, none: int) -> IndexLanes:
+    """Number ``k`` of the rows ``first ... end`` of every lane, ``none`` where there are not so many."""
 
 
 def _load(component: int) -> str:

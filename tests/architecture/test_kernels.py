@@ -12,7 +12,7 @@ from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.vbd.contacts import make_contact_kernels
-from hooke.solvers.vbd.lanes import make_lane_kernels
+from hooke.solvers.vbd.lanes import make_lane_kernels, make_touched_kernel
 from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_device_function, is_kernel, modules
 
@@ -28,6 +28,7 @@ FACTORIES = {
     ],
     "hooke.solvers.vbd.lanes._make_begin_kernel": lambda: make_lane_kernels(VIEWS)[1],
     "hooke.solvers.vbd.lanes.make_lane_kernels": lambda: make_lane_kernels(VIEWS)[0],
+    "hooke.solvers.vbd.lanes.make_touched_kernel": lambda: [make_touched_kernel(law) for law in ("anchored", "smoothed")],
     "hooke.solvers.vbd.vertices.make_vertex_kernels": lambda: [
         *make_vertex_kernels(ELEMENTS, "anchored"),
         *make_vertex_kernels(ELEMENTS, "smoothed"),

@@ -13,14 +13,16 @@ import warp as wp
 
 from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.contact.particle import make_particle_contact
+from hooke.elements.lanes import IndexLanes, gather_numbers, gather_vectors
 from hooke.execution.work import Work, first_item, next_item
+from hooke.math import VectorL, add, mul, sub
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
 __all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_particles", "list_rows",
-           "make_contact_kernels", "make_row_contact", "meet_bodies"]  # fmt: skip
+           "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies"]  # fmt: skip
 
 
 @wp.struct
@@ -204,6 +206,22 @@ def make_row_contact(friction: str) -> Any:
         )  # fmt: skip
 
     return evaluate
+
+
+@functools.cache
+def make_lane_contact(friction: str) -> Any:
+    """The same for the rows of 16 particles; ``rate`` = 1/dt."""
+    particle_contact = make_particle_contact(friction)
+
+    @wp.func
+    def evaluate_lanes(rows: ContactRows, r: IndexLanes, d: VectorL, rate: float):
+        return particle_contact(
+            gather_vectors(rows.offset, r) + d, d - gather_vectors(rows.motion, r), gather_vectors(rows.reach, r) + d,
+            gather_vectors(rows.normal, r), gather_numbers(rows.radius, r), gather_numbers(rows.stiffness, r),
+            rate * gather_numbers(rows.damping, r), gather_numbers(rows.mu, r), gather_numbers(rows.grip, r),
+        )  # fmt: skip
+
+    return evaluate_lanes
 
 
 @functools.cache

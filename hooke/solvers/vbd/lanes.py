@@ -12,17 +12,28 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.contact.particle import make_slip_correction
 from hooke.elements import Element
-from hooke.elements.lanes import LaneRecords, LaneView, gather_vectors, load_vectors, store_vectors
+from hooke.elements.lanes import (
+    IndexLanes,
+    LaneRecords,
+    LaneView,
+    gather_numbers,
+    gather_vectors,
+    load_vectors,
+    nth_index,
+    store_vectors,
+)
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math import LANES, Lanes, add, isotropic, mul, select, solve, spread, sub, symmetric, vector
+from hooke.math import LANES, BlockL, Lanes, VectorL, add, isotropic, mul, select, solve, spread, sub, symmetric, vector
 from hooke.model.tables import Particles
+from hooke.solvers.vbd.contacts import make_lane_contact
 from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records
 from hooke.solvers.vbd.predict import is_fixed
-from hooke.solvers.vbd.workspace import VertexMotion
+from hooke.solvers.vbd.workspace import NOBODY, ContactRows, VertexMotion
 
-__all__ = ["LaneGroups", "LaneMotion", "LaneSweep", "make_lane_kernels"]
+__all__ = ["LaneGroups", "LaneMotion", "LaneSweep", "make_lane_kernels", "make_touched_kernel"]
 
 
 @wp.struct
@@ -36,15 +47,16 @@ class LaneMotion:
 
 @wp.struct
 class LaneGroups:
-    """The groups of a step: m/dt^2 of their particles, whether any has contacts, and the sums of groups that have.
+    """The groups of a step: m/dt^2 of their particles (0 if fixed), their contacts, and the sums of groups that have contacts.
 
-    ``inertia`` is 0 for particles that lanes do not move: those that are fixed, and those with contacts.
-
-    ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
+    The contacts of a lane are the rows ``row_first ... row_end``, at most ``touched`` in a group. ``sums`` (groups, 9): gradient xyz,
+    then the block xx yy zz xy xz yz.
     """
 
     inertia: wp.array(dtype=Lanes)
     touched: wp.array(dtype=wp.int32)
+    row_first: wp.array(dtype=IndexLanes)
+    row_end: wp.array(dtype=IndexLanes)
     sums: wp.array2d(dtype=Lanes)
 
 
@@ -81,6 +93,13 @@ def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
     return Chain, sum_views
 
 
+@wp.func
+def move_group(groups: LaneGroups, g: int, d: VectorL, gradient: VectorL, hessian: BlockL, motion: LaneMotion):
+    """The Newton step of the particles of a group that are free."""
+    d = d - select(groups.inertia[g], spread(1.0), spread(0.0)) * solve(hessian, gradient)
+    store_vectors(d.x, d.y, d.z, g, motion.displacement)
+
+
 @functools.cache
 def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The kernels for some views: the sweep over a colour, and for every view what begins a step."""
@@ -88,11 +107,17 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def sweep_lanes(work: Work, chain: Chain, rate: float, groups: LaneGroups, motion: LaneMotion):
-        """Newton steps of the particles of a colour, and for groups with contacts the sums."""
+        """Newton steps of the groups of a colour that nothing touches; for the others the sums, with inertia."""
         g = first_item(work, wp.tid())
         while g >= 0:
             gradient, hessian = sum_views(chain, g, motion.displacement, rate)
-            if groups.touched[g] != 0:
+            m = groups.inertia[g]
+            d = load_vectors(motion.displacement, g)
+            gradient = gradient + m * (d - load_vectors(motion.target, g))
+            hessian = hessian + isotropic(m)
+            if groups.touched[g] == 0:
+                move_group(groups, g, d, gradient, hessian, motion)
+            else:
                 groups.sums[g, 0] = gradient.x
                 groups.sums[g, 1] = gradient.y
                 groups.sums[g, 2] = gradient.z
@@ -102,14 +127,52 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
                 groups.sums[g, 6] = hessian.xy
                 groups.sums[g, 7] = hessian.xz
                 groups.sums[g, 8] = hessian.yz
-            m = groups.inertia[g]
-            d = load_vectors(motion.displacement, g)
-            step = solve(hessian + isotropic(m), gradient + m * (d - load_vectors(motion.target, g)))
-            d = d - select(m, spread(1.0), spread(0.0)) * step
-            store_vectors(d.x, d.y, d.z, g, motion.displacement)
             g = next_item(work, g)
 
     return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
+
+
+@functools.cache
+def make_touched_kernel(friction: str) -> Any:
+    """The kernel that moves what is touched, with a friction law; in one with the elements, it would take registers from them."""
+    evaluate, slip_correction = make_lane_contact(friction), make_slip_correction(friction)
+
+    @wp.func
+    def add_contacts(groups: LaneGroups, g: int, rows: ContactRows, d: VectorL, rate: float, gradient: VectorL, hessian: BlockL):
+        """The sums with the contacts of a group, and the block sharpened where they slide."""
+        none = rows.radius.shape[0] - NOBODY
+        for k in range(groups.touched[g]):
+            r = nth_index(groups.row_first[g], groups.row_end[g], k, none)
+            dg, dh, _load, _secant = evaluate(rows, r, d, rate)
+            gradient = gradient + dg
+            hessian = hessian + dh
+        for k in range(groups.touched[g]):
+            r = nth_index(groups.row_first[g], groups.row_end[g], k, none)
+            _g, _h, load, secant = evaluate(rows, r, d, rate)
+            reach = gather_vectors(rows.reach, r) + d
+            normal = gather_vectors(rows.normal, r)
+            mu = gather_numbers(rows.mu, r)
+            grip = gather_numbers(rows.grip, r)
+            hessian = hessian + slip_correction(reach, normal, load, secant, mu, grip, gradient, hessian)
+        return gradient, hessian
+
+    @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+    def sweep_touched(work: Work, rows: ContactRows, rate: float, groups: LaneGroups, motion: LaneMotion):
+        """Newton steps of the groups of a colour that have contacts."""
+        g = first_item(work, wp.tid())
+        while g >= 0:
+            if groups.touched[g] > 0:
+                d = load_vectors(motion.displacement, g)
+                gradient = vector(groups.sums[g, 0], groups.sums[g, 1], groups.sums[g, 2])
+                hessian = symmetric(
+                    groups.sums[g, 3], groups.sums[g, 4], groups.sums[g, 5], groups.sums[g, 6], groups.sums[g, 7],
+                    groups.sums[g, 8],
+                )  # fmt: skip
+                gradient, hessian = add_contacts(groups, g, rows, d, rate, gradient, hessian)
+                move_group(groups, g, d, gradient, hessian, motion)
+            g = next_item(work, g)
+
+    return sweep_touched
 
 
 @functools.cache
@@ -142,26 +205,30 @@ def _make_begin_kernel(begin: Any) -> Any:
 
 @wp.kernel(enable_backward=False)
 def load_lanes(
-    work: Work, own: wp.array2d(dtype=wp.int32), particles: Particles, vertices: VertexMotion, row_first: wp.array(dtype=wp.int32),
-    dt: float, inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32), motion: LaneMotion,
+    work: Work, own: wp.array2d(dtype=wp.int32), particles: Particles, vertices: VertexMotion, rows: ContactRows, dt: float,
+    inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32), row_range: wp.array3d(dtype=wp.int32),
+    motion: LaneMotion,
 ):  # fmt: skip
-    """The particles of a group as a step begins: motion, m/dt^2 of those that lanes move, and the number of their contacts."""
+    """The particles of a group as a step begins: motion, m/dt^2 (0 for one that is fixed), and contacts."""
     g = first_item(work, wp.tid())
     while g >= 0:
-        rows = int(0)
+        most = int(0)
         for lane in range(own.shape[1]):
             i = own[g, lane]
             inertia[g, lane] = 0.0
+            row_range[0, g, lane] = 0
+            row_range[1, g, lane] = 0
             if i < particles.mass.shape[0]:
-                contacts = row_first[i + 1] - row_first[i]
-                rows += contacts
-                if contacts == 0 and not is_fixed(particles, i):
+                row_range[0, g, lane] = rows.first[i]
+                row_range[1, g, lane] = rows.first[i + 1]
+                most = wp.max(most, rows.first[i + 1] - rows.first[i])
+                if not is_fixed(particles, i):
                     inertia[g, lane] = particles.mass[i] / (dt * dt)
                 slot = g * own.shape[1] + lane
                 motion.start[slot] = vertices.start[i]
                 motion.target[slot] = vertices.target[i]
                 motion.displacement[slot] = vertices.displacement[i]
-        touched[g] = rows
+        touched[g] = most
         g = next_item(work, g)
 
 
@@ -185,11 +252,12 @@ class LaneSweep:
         tables: Tables of the model.
         colors: Particles of every colour (NumPy).
         place: Positions by which neighbours are put side by side, shape (n, 3).
+        friction: Name of the friction law.
         recorder: Launches the kernels.
     """
 
     def __init__(self, active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], colors: list[np.ndarray],
-                 place: np.ndarray, recorder: Any):  # fmt: skip
+                 place: np.ndarray, friction: str, recorder: Any):  # fmt: skip
         device = recorder.device
         self._recorder = recorder
         load = np.zeros(len(place), np.int64)
@@ -202,10 +270,13 @@ class LaneSweep:
         for name in ("start", "target", "displacement"):
             setattr(self.motion, name, wp.zeros(layout.empty + 2, dtype=wp.vec3, device=device))  # one empty, one read in passing
         self.inertia, self.groups.inertia = lanes_of(np.zeros((layout.groups, LANES), np.float32), Lanes, device)
-        self.sums, self.groups.sums = lanes_of(np.zeros((layout.groups, 9, LANES), np.float32), Lanes, device)
+        self._sums, self.groups.sums = lanes_of(np.zeros((layout.groups, 9, LANES), np.float32), Lanes, device)
+        self.row_range, ranges = lanes_of(np.zeros((2, layout.groups, LANES), np.int32), IndexLanes, device)
+        self.groups.row_first, self.groups.row_end = ranges[0], ranges[1]
         self.groups.touched = wp.zeros(layout.groups, dtype=wp.int32, device=device)
         views = tuple(view for element, _, _ in active for view in element.views)
         self._sweep, self._begins = make_lane_kernels(views)
+        self._sweep_touched = make_touched_kernel(friction)
         packed = [
             pack_records(layout, view, rows, stencils, tables[element.name], device)
             for element, rows, stencils in active
@@ -218,19 +289,22 @@ class LaneSweep:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [load_lanes, store_lanes, *self._begins, self._sweep]
+        return [load_lanes, store_lanes, *self._begins, self._sweep, self._sweep_touched]
 
-    def begin(self, particles: Any, row_first: wp.array, vertices: Any, dt: float) -> None:
-        """Before the sweeps of a step: what everything weighs, where it starts, and what is touched."""
-        inputs = [self.own, particles, vertices, row_first, dt]
-        self._recorder.launch(load_lanes, len(self.own), inputs, [self.inertia, self.groups.touched, self.motion])
+    def begin(self, particles: Any, rows: Any, vertices: Any, dt: float) -> None:
+        """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
+        outputs = [self.inertia, self.groups.touched, self.row_range, self.motion]
+        self._recorder.launch(load_lanes, len(self.own), [self.own, particles, vertices, rows, dt], outputs)
         for begin, records in zip(self._begins, self.records, strict=True):
             self._recorder.launch(begin, len(records.index), [self.motion.start], [records])
 
-    def sweep(self, color: int, dt: float) -> None:
-        """Newton steps of the particles of a colour that nothing touches, and the sums of the others."""
+    def sweep(self, color: int, rows: Any, dt: float) -> None:
+        """Newton steps of the particles of a colour."""
         first, count = self.ranges[color]
-        self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], [self.groups, self.motion], first=first)
+        outputs = [self.groups, self.motion]
+        self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], outputs, first=first)
+        if len(rows.source) > NOBODY:
+            self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
 
     def finish(self, vertices: Any) -> None:
         """After the sweeps of a step."""

@@ -152,7 +152,7 @@ class SolverVBD(SolverBase):
             bodies = self._poses(state_in, state_out)
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
-                self._lanes.begin(self._particles, self.workspace.rows.first, self.workspace.vertices, dt)
+                self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
             for _ in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
@@ -208,11 +208,7 @@ class SolverVBD(SolverBase):
             inputs = [color, self._particles, self._chain, w.rows, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
             return
-        lanes.sweep(number, dt)
-        if w.row_capacity:
-            first, count = lanes.ranges[number]
-            inputs = [lanes.own, lanes.groups.touched, lanes.sums, self._particles, w.rows, dt]
-            self._recorder.launch(self._sweep_contacts, count, inputs, [lanes.motion], first=first)
+        lanes.sweep(number, w.rows, dt)
 
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -411,9 +407,7 @@ class SolverVBD(SolverBase):
         active = active_elements(self._tables)
         self._colors = self._check_colors(active, count)
         kinds = tuple(a[0] for a in active)
-        self._sweep_vertices, self._sweep_contacts, self._measure_imbalance = make_vertex_kernels(
-            kinds, self.particle_contact_friction
-        )
+        self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
         self._pack_elements()
 
@@ -426,7 +420,8 @@ class SolverVBD(SolverBase):
         self._lanes = None
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
-            self._lanes = LaneSweep(self._active, self._tables, colors, particles.arrays["q"].numpy(), self._recorder)
+            place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
+            self._lanes = LaneSweep(self._active, self._tables, colors, place, friction, self._recorder)
         else:
             self._pack_chain()
 
@@ -439,10 +434,7 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
-        contact = [count_rows, self._remember]
-        if self._tables["shape"].count and self._lanes is not None:
-            contact.append(self._sweep_contacts)
-        return [predict_vertices, *sweep, *contact, finish_vertices, *self._recorder.kernels]
+        return [predict_vertices, *sweep, count_rows, self._remember, finish_vertices, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element in ELEMENTS)

@@ -17,10 +17,9 @@ from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.incidence import Incidence, build_incidence
-from hooke.math import LANES, Block, add, apply, isotropic, norm, solve, sub
+from hooke.math import Block, add, apply, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
-from hooke.solvers.vbd.lanes import LaneMotion
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
@@ -61,15 +60,9 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     return Chain, sum_elements
 
 
-@wp.func
-def lane_sums(sums: wp.array3d(dtype=wp.float32), g: int, j: int):
-    gradient = wp.vec3(sums[g, 0, j], sums[g, 1, j], sums[g, 2, j])
-    return gradient, Block(sums[g, 3, j], sums[g, 4, j], sums[g, 5, j], sums[g, 6, j], sums[g, 7, j], sums[g, 8, j])
-
-
 @functools.cache
-def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any, Any]:
-    """The kernels (sweep, sweep of what lanes leave, imbalance) for some kinds of elements and a friction law."""
+def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
+    """The kernels (sweep, imbalance) for some kinds of elements and a friction law."""
     Chain, sum_elements = make_chain(elements)
     evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
@@ -117,27 +110,6 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             j = next_item(work, j)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def sweep_contacts(
-        work: Work, own: wp.array2d(dtype=wp.int32), touched: wp.array(dtype=wp.int32), sums: wp.array3d(dtype=wp.float32),
-        particles: Particles, rows: ContactRows, dt: float, motion: LaneMotion,
-    ):  # fmt: skip
-        """The particles with contacts, from the sums that lanes have made of their elements."""
-        g = first_item(work, wp.tid())
-        while g >= 0:
-            if touched[g] != 0:
-                for lane in range(LANES):
-                    i = own[g, lane]
-                    if i < particles.mass.shape[0]:
-                        if rows.first[i] < rows.first[i + 1] and not is_fixed(particles, i):
-                            slot = g * LANES + lane
-                            d = motion.displacement[slot]
-                            target = motion.target[slot]
-                            gradient, hessian = lane_sums(sums, g, lane)
-                            gradient, hessian = add_particle(particles, rows, i, d, target, dt, gradient, hessian)
-                            motion.displacement[slot] = moved(rows, i, d, dt, gradient, hessian)
-            g = next_item(work, g)
-
-    @wp.kernel(module="unique", enable_backward=False)
     def measure_imbalance(
         particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, dt: float,
         imbalance: wp.array(dtype=wp.float32),
@@ -148,7 +120,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
             imbalance[i] = norm(gradient)
 
-    return sweep_vertices, sweep_contacts, measure_imbalance
+    return sweep_vertices, measure_imbalance
 
 
 def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, np.ndarray]]:

@@ -6,7 +6,11 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
+__all__ = ["NOBODY", "ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
+
+
+NOBODY = wp.constant(2)
+"""Rows behind the last contact: one that touches nobody, and one that is read in passing."""
 
 
 @wp.struct
@@ -90,7 +94,8 @@ class Workspace:
         old = self.memory
         first = wp.zeros(self.particles + 1, dtype=wp.int32, device=self.device)
         self.row_capacity = rows
-        self.rows = _allocate(ContactRows, rows, self.device, first=first)
+        self.rows = _allocate(ContactRows, rows + NOBODY, self.device, first=first)
+        self.rows.grip.fill_(1.0)
         self.memory = _allocate(ContactMemory, rows, self.device, first=wp.zeros_like(first))
         if old is not None:
             wp.copy(self.memory.first, old.first)
