@@ -60,6 +60,6 @@ def make_slip_correction(friction: str) -> Any:
         t = slip / larger(length, constant(1.0e-30, length))
         stiffness = dot(t, apply(hessian, t)) - secant
         slope = slope_correction(length, edge(load, mu, grip), secant, dot(t, gradient), stiffness)
-        return select(load, slope, zero(slope)) * outer(t)  # without load there is no friction
+        return select(load, slope, zero(load)) * outer(t)  # without load there is no friction
 
     return slip_correction

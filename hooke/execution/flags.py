@@ -26,9 +26,8 @@ def _processor() -> str:
 @functools.cache
 def compiler_flags() -> str:
     """Flags with which modules are compiled for this processor; their entries in the kernel cache belong to its kind."""
-    native = (
-        "-march=native -mprefer-vector-width=512 " if platform.machine() in ("x86_64", "AMD64") else ""
-    )  # elsewhere the flag may not be known
+    known = platform.machine() in ("x86_64", "AMD64")  # elsewhere these flags may not be
+    native = "-march=native -mprefer-vector-width=512 " if known else ""
     return f"{native}{_FLAGS} -DHOOKE_PROCESSOR=0x{_processor()}"
 
 

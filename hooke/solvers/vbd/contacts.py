@@ -99,53 +99,6 @@ def find_anchor(memory: ContactMemory, i: int, shape: int):
     return found
 
 
-@wp.func
-def bind_particle(
-    i: int,
-    rows: SoftRows,
-    particles: Particles,
-    shapes: Shapes,
-    vertices: VertexMotion,
-    body_q: wp.array(dtype=wp.transform),
-    body_q_prev: wp.array(dtype=wp.transform),
-    memory: ContactMemory,
-    material: ContactMaterial,
-    dt: float,
-    bound: ContactRows,
-):
-    """Fill the rows of one particle: geometry and material for the step, and the anchor from which slip is measured."""
-    first = bound.first[i]
-    last = bound.first[i + 1]
-    sort_by_shape(rows, bound, first, last)
-    start = vertices.start[i]
-    for k in range(first, last):
-        r = bound.source[k]
-        s = rows.shape[r]
-        pose = body_pose(shapes.body[s], body_q)
-        pose_start = body_pose(shapes.body[s], body_q_prev)
-        point = wp.transform_point(pose, rows.body_pos[r])
-        point_start = wp.transform_point(pose_start, rows.body_pos[r])
-        n = rows.normal[r]
-        anchor = start - wp.dot(n, start - point_start) * n  # the surface under the particle, when the step began
-        local = wp.transform_point(wp.transform_inverse(pose_start), anchor)
-        carried = dt * wp.transform_vector(pose, rows.body_vel[r])
-        old = find_anchor(memory, i, s)
-        if old >= 0 and vertices.seen[i] != 0:
-            local = memory.anchor[old]
-        bound.shape[k] = s
-        bound.offset[k] = start - point
-        bound.motion[k] = point - point_start + carried
-        bound.reach[k] = start - wp.transform_point(pose, local) - carried
-        bound.normal[k] = n
-        bound.radius[k] = particles.radius[i] + shapes.margin[s]
-        stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
-        bound.stiffness[k] = stiffness
-        bound.damping[k] = mix_damping(material.kd, shapes.material_kd[s])
-        bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
-        hold = wp.max(stiffness, particles.mass[i] / (dt * dt))
-        bound.grip[k] = wp.where(material.hold > 0.0, material.hold * hold, material.slip * dt)
-
-
 @wp.kernel(enable_backward=False)
 def bind_rows(
     work: Work,
@@ -160,9 +113,39 @@ def bind_rows(
     dt: float,
     bound: ContactRows,
 ):
+    """Fill the rows of every particle: geometry and material for the step, and the anchor from which slip is measured."""
     i = first_item(work, wp.tid())
     while i >= 0:
-        bind_particle(i, rows, particles, shapes, vertices, body_q, body_q_prev, memory, material, dt, bound)
+        first = bound.first[i]
+        last = bound.first[i + 1]
+        sort_by_shape(rows, bound, first, last)
+        start = vertices.start[i]
+        for k in range(first, last):
+            r = bound.source[k]
+            s = rows.shape[r]
+            pose = body_pose(shapes.body[s], body_q)
+            pose_start = body_pose(shapes.body[s], body_q_prev)
+            point = wp.transform_point(pose, rows.body_pos[r])
+            point_start = wp.transform_point(pose_start, rows.body_pos[r])
+            n = rows.normal[r]
+            anchor = start - wp.dot(n, start - point_start) * n  # the surface under the particle, when the step began
+            local = wp.transform_point(wp.transform_inverse(pose_start), anchor)
+            carried = dt * wp.transform_vector(pose, rows.body_vel[r])
+            old = find_anchor(memory, i, s)
+            if old >= 0 and vertices.seen[i] != 0:
+                local = memory.anchor[old]
+            bound.shape[k] = s
+            bound.offset[k] = start - point
+            bound.motion[k] = point - point_start + carried
+            bound.reach[k] = start - wp.transform_point(pose, local) - carried
+            bound.normal[k] = n
+            bound.radius[k] = particles.radius[i] + shapes.margin[s]
+            stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
+            bound.stiffness[k] = stiffness
+            bound.damping[k] = mix_damping(material.kd, shapes.material_kd[s])
+            bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
+            hold = wp.max(stiffness, particles.mass[i] / (dt * dt))
+            bound.grip[k] = wp.where(material.hold > 0.0, material.hold * hold, material.slip * dt)
         i = next_item(work, i)
 
 
@@ -229,23 +212,6 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
     """The kernels (remember, forces) for a friction law."""
     evaluate = make_row_contact(friction)
 
-    @wp.func
-    def remember(
-        rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float, i: int,
-        memory: ContactMemory,
-    ):  # fmt: skip
-        for r in range(rows.first[i], rows.first[i + 1]):
-            d = vertices.displacement[i]
-            _g, _h, load, tangential = evaluate(rows, r, d, dt)
-            n = rows.normal[r]
-            surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
-            slip = rows.reach[r] + d
-            slip = slip - wp.dot(n, slip) * n
-            held = tangential / rows.grip[r]
-            inverse = wp.transform_inverse(body_pose(shapes.body[rows.shape[r]], body_q))
-            memory.anchor[r] = wp.transform_point(inverse, surface - held * slip)
-            memory.shape[r] = wp.where(load > 0.0, rows.shape[r], -1)
-
     @wp.kernel(module="unique", enable_backward=False)
     def remember_contacts(
         work: Work, rows: ContactRows, shapes: Shapes, vertices: VertexMotion, body_q: wp.array(dtype=wp.transform), dt: float,
@@ -257,7 +223,17 @@ def make_contact_kernels(friction: str) -> tuple[Any, Any]:
             memory.first[i] = rows.first[i]
             if i == memory.first.shape[0] - 2:
                 memory.first[i + 1] = rows.first[i + 1]
-            remember(rows, shapes, vertices, body_q, dt, i, memory)
+            for r in range(rows.first[i], rows.first[i + 1]):
+                d = vertices.displacement[i]
+                _g, _h, load, tangential = evaluate(rows, r, d, dt)
+                n = rows.normal[r]
+                surface = vertices.start[i] + d - wp.dot(n, rows.offset[r] + d) * n
+                slip = rows.reach[r] + d
+                slip = slip - wp.dot(n, slip) * n
+                held = tangential / rows.grip[r]
+                inverse = wp.transform_inverse(body_pose(shapes.body[rows.shape[r]], body_q))
+                memory.anchor[r] = wp.transform_point(inverse, surface - held * slip)
+                memory.shape[r] = wp.where(load > 0.0, rows.shape[r], -1)
             i = next_item(work, i)
 
     @wp.kernel(module="unique", enable_backward=False)

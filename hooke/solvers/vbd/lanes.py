@@ -31,6 +31,7 @@ from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_lane_contact
 from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records
 from hooke.solvers.vbd.predict import is_fixed
+from hooke.solvers.vbd.vertices import make_struct
 from hooke.solvers.vbd.workspace import NOBODY, ContactRows, VertexMotion
 
 __all__ = ["LaneGroups", "LaneMotion", "LaneSweep", "make_lane_kernels", "make_touched_kernel"]
@@ -64,10 +65,7 @@ class LaneGroups:
 def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
     """The records of some views as a chain of structs, and the function that sums their derivatives."""
     if not views:
-
-        @wp.struct
-        class ChainEnd:
-            nothing: wp.int32
+        ChainEnd = make_struct("LaneChainEnd", {"nothing": wp.int32})
 
         @wp.func
         def sum_none(chain: ChainEnd, g: int, d: wp.array(dtype=wp.vec3), rate: float):
@@ -78,8 +76,7 @@ def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
 
     Rest, sum_rest = _make_chain(views[1:])
     evaluate = views[0].evaluate
-    Chain = wp.struct(type(f"LaneChain{len(views)}", (), {"__annotations__": {"records": LaneRecords, "rest": Rest},
-                                                        "__module__": __name__, "__qualname__": f"LaneChain{len(views)}"}))  # fmt: skip
+    Chain = make_struct(f"LaneChain{len(views)}", {"records": LaneRecords, "rest": Rest})
 
     @wp.func
     def sum_views(chain: Chain, g: int, d: wp.array(dtype=wp.vec3), rate: float):

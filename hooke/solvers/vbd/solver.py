@@ -202,13 +202,13 @@ class SolverVBD(SolverBase):
         self._launch(list_rows, threads, [work, rows, w.filled], [w.rows])
 
     def _sweep(self, number: int, dt: float) -> None:
-        w, lanes = self.workspace, self._lanes
-        if lanes is None:
-            color = self._colors[number]
+        """Newton steps of the particles of a colour."""
+        w, color = self.workspace, self._colors[number]
+        if self._lanes is not None:
+            self._lanes.sweep(number, w.rows, dt)
+        else:
             inputs = [color, self._particles, self._chain, w.rows, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
-            return
-        lanes.sweep(number, w.rows, dt)
 
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -395,7 +395,7 @@ class SolverVBD(SolverBase):
         self.workspace.reserve(rows)
 
     def _bind_elements(self) -> None:
-        """Which elements act, the lists of them per particle, and the kernels made for them; checks the colours.
+        """Which elements act, their records, and the kernels made for them; checks the colours.
 
         Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone.
         """
@@ -434,7 +434,7 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
-        return [predict_vertices, *sweep, count_rows, self._remember, finish_vertices, *self._recorder.kernels]
+        return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element in ELEMENTS)

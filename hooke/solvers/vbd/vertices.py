@@ -23,10 +23,11 @@ from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["active_elements", "make_chain", "make_vertex_kernels", "pack_chain"]
+__all__ = ["active_elements", "make_chain", "make_struct", "make_vertex_kernels", "pack_chain"]
 
 
-def _struct(name: str, fields: dict[str, Any]) -> Any:
+def make_struct(name: str, fields: dict[str, Any]) -> Any:
+    """A Warp struct of some fields."""
     return wp.struct(type(name, (), {"__annotations__": fields, "__module__": __name__, "__qualname__": name}))
 
 
@@ -34,7 +35,7 @@ def _struct(name: str, fields: dict[str, Any]) -> Any:
 def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     """The chain for some kinds of elements: its struct, and the function that sums their derivatives at a particle."""
     if not elements:
-        End = _struct("ChainEnd", {"nothing": wp.int32})
+        End = make_struct("ChainEnd", {"nothing": wp.int32})
 
         @wp.func
         def sum_none(chain: End, i: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
@@ -46,7 +47,7 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     head = elements[0]
     derivatives = head.gradient_hessian
     fields = {"elements": head.table.struct, "incidence": Incidence, "rest": Rest}
-    Chain = _struct("Chain_" + "_".join(element.name for element in elements), fields)
+    Chain = make_struct("Chain_" + "_".join(element.name for element in elements), fields)
 
     @wp.func
     def sum_elements(chain: Chain, i: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):

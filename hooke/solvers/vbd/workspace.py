@@ -95,7 +95,7 @@ class Workspace:
         first = wp.zeros(self.particles + 1, dtype=wp.int32, device=self.device)
         self.row_capacity = rows
         self.rows = _allocate(ContactRows, rows + NOBODY, self.device, first=first)
-        self.rows.grip.fill_(1.0)
+        self.rows.grip.fill_(1.0)  # divides the slip of nobody
         self.memory = _allocate(ContactMemory, rows, self.device, first=wp.zeros_like(first))
         if old is not None:
             wp.copy(self.memory.first, old.first)
