@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import warp as wp
 
-from hooke.elements.lanes import IndexLanes, gather_vectors, load_vectors, store_vectors
 from hooke.execution.flags import lane_options
 from hooke.math import (
     LANES,
+    IndexLanes,
     Lanes,
     add,
     angle,
@@ -17,8 +17,10 @@ from hooke.math import (
     div,
     dot,
     exact_angle,
+    gather_vectors,
     isotropic,
     larger,
+    load_vectors,
     mul,
     neg,
     norm,
@@ -29,6 +31,7 @@ from hooke.math import (
     smaller,
     solve,
     spread,
+    store_vectors,
     sub,
     symmetric,
     unit_scale,

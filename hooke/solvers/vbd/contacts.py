@@ -13,9 +13,8 @@ import warp as wp
 
 from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.contact.particle import make_particle_contact
-from hooke.elements.lanes import IndexLanes, gather_numbers, gather_vectors
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math import VectorL, add, mul, sub
+from hooke.math import IndexLanes, VectorL, add, gather_numbers, gather_vectors, mul, sub
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected

@@ -14,19 +14,30 @@ import warp as wp
 
 from hooke.contact.particle import make_slip_correction
 from hooke.elements import Element
-from hooke.elements.lanes import (
-    IndexLanes,
-    LaneRecords,
-    LaneView,
-    gather_numbers,
-    gather_vectors,
-    load_vectors,
-    nth_index,
-    store_vectors,
-)
+from hooke.elements.lanes import LaneRecords, LaneView
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math import LANES, BlockL, Lanes, VectorL, add, isotropic, mul, select, solve, spread, sub, symmetric, vector
+from hooke.math import (
+    LANES,
+    BlockL,
+    IndexLanes,
+    Lanes,
+    VectorL,
+    add,
+    gather_numbers,
+    gather_vectors,
+    isotropic,
+    load_vectors,
+    mul,
+    nth_index,
+    select,
+    solve,
+    spread,
+    store_vectors,
+    sub,
+    symmetric,
+    vector,
+)
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_lane_contact
 from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records

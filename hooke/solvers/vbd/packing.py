@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.elements.lanes import IndexLanes, LaneRecords, LaneView
+from hooke.elements.lanes import LaneRecords, LaneView
 from hooke.geometry.incidence import run_sequential
-from hooke.math import LANES, Lanes
+from hooke.math import LANES, IndexLanes, Lanes
 
 __all__ = ["Layout", "lanes_of", "pack_records"]
 

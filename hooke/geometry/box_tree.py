@@ -1,0 +1,327 @@
+"""Trees of bounding boxes with sixteen children per node: one comparison of lanes tests a box against all of them.
+
+A leaf node holds the boxes of 16 primitives, a node above it the boxes of 16 nodes. Every world has a tree of its own, and what
+belongs to no world has one more. Where a node stands depends on the numbers of primitives alone, so fitting the boxes to new positions
+is one pass per level, and sorting the primitives anew (along a space-filling curve, within their world) changes no layout.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.execution.work import Work, first_item, next_item
+from hooke.math import LANES, Lanes, highest, lowest
+
+__all__ = ["BoxTree", "TreeView", "visit_tree"]
+
+FAR = 3.0e37
+"""Faces of the box of nothing: the lower ones here, the upper ones at minus this."""
+
+
+@wp.struct
+class TreeView:
+    """A tree as kernels see it.
+
+    ``box`` (nodes, 6): lower and upper faces (x, y, z) of the 16 children. ``child``: first child of a node, -1 for a leaf; children
+    follow each other. ``member``: the primitive in every slot, 16 per leaf, -1 for none. ``corner`` (slots, corners): indices of its
+    corners, that of nobody in an empty slot. ``world`` of every leaf, as an index into ``root``; ``root`` has -1 for an empty world.
+    """
+
+    box: wp.array2d(dtype=Lanes)
+    child: wp.array(dtype=wp.int32)
+    member: wp.array(dtype=wp.int32)
+    corner: wp.array2d(dtype=wp.int32)
+    world: wp.array(dtype=wp.int32)
+    root: wp.array(dtype=wp.int32)
+
+
+# The boxes of leaf g of one tree against another tree. Candidates of a primitive follow each other: the leaves that the box around all
+# of g meets are listed first, then every primitive of g goes through the list. Where the list is too short, each walks by itself.
+_VISIT = f"""
+    typedef int result_t;
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    auto meets = [](const float* node, const float* q) {{
+        unsigned bits = 0;
+        for (auto l = 0; l < {LANES}; l++) {{
+            bool hit = node[l] <= q[3] && node[{LANES} + l] <= q[4] && node[{2 * LANES} + l] <= q[5];
+            hit = hit && node[{3 * LANES} + l] >= q[0] && node[{4 * LANES} + l] >= q[1] && node[{5 * LANES} + l] >= q[2];
+            bits |= (hit ? 1u : 0u) << l;
+        }}
+        return bits;
+    }};
+    auto lowest_bit = [](unsigned bits) {{ return __ffs((result_t)bits) - 1; }};
+#else
+    typedef float lanes_t __attribute__((ext_vector_type({LANES}), aligned(4)));
+    typedef bool bits_t __attribute__((ext_vector_type({LANES})));
+    auto meets = [](const float* node, const float* q) {{
+        auto v = reinterpret_cast<const lanes_t*>(node);
+        auto hit = (v[0] <= q[3]) & (v[1] <= q[4]) & (v[2] <= q[5]) & (v[3] >= q[0]) & (v[4] >= q[1]) & (v[5] >= q[2]);
+        bits_t narrow = __builtin_convertvector(hit, bits_t);
+        unsigned short bits;
+        __builtin_memcpy(&bits, &narrow, sizeof(bits));
+        return (unsigned)bits;
+    }};
+    auto lowest_bit = [](unsigned bits) {{ return __builtin_ctz(bits); }};
+#endif
+    auto boxes = reinterpret_cast<const float*>(target_box.data);
+    auto own = reinterpret_cast<const float*>(query_box.data) + {6 * LANES} * (long long)g;
+    auto of_lane = [&](result_t a, float* q) {{ for (auto c = 0; c < 6; c++) q[c] = own[{LANES} * c + a]; }};
+    auto walk = [&](const float* q, auto&& at_leaf) {{
+        result_t stack[160], depth = 0;
+        stack[depth++] = root;
+        while (depth > 0) {{
+            auto node = stack[--depth];
+            auto first = child.data[node];
+            if (first < 0) {{ at_leaf(node); continue; }}
+            auto bits = meets(boxes + {6 * LANES} * (long long)node, q);
+            for (; bits != 0; bits &= bits - 1) stack[depth++] = first + lowest_bit(bits);
+        }}
+    }};
+    result_t found = 0, query_corners = query_corner.shape[1], target_corners = target_corner.shape[1];
+    auto match = [&](result_t a, const float* q, result_t leaf) {{
+        if (same != 0 && leaf < g) return;
+        auto bits = meets(boxes + {6 * LANES} * (long long)leaf, q);
+        if (same != 0 && leaf == g) bits &= ~0u << (a + 1);
+        auto p = query_corner.data + ({LANES} * (long long)g + a) * query_corners;
+        for (; bits != 0; bits &= bits - 1) {{
+            result_t slot = {LANES} * leaf + lowest_bit(bits);
+            auto t = target_corner.data + (long long)slot * target_corners;
+            bool shared = false;
+            for (auto i = 0; i < query_corners; i++)
+                for (auto k = 0; k < target_corners; k++) shared = shared || p[i] == t[k];
+            if (shared) continue;
+            if (at >= 0 && at + found < capacity) {{
+                query_out.data[at + found] = {LANES} * g + a;
+                target_out.data[at + found] = slot;
+            }}
+            found++;
+        }}
+    }};
+    float whole[6], q[6];
+    of_lane(0, whole);
+    for (auto a = 1; a < {LANES}; a++) {{
+        of_lane(a, q);
+        for (auto c = 0; c < 3; c++) {{
+            whole[c] = q[c] < whole[c] ? q[c] : whole[c];
+            whole[c + 3] = q[c + 3] > whole[c + 3] ? q[c + 3] : whole[c + 3];
+        }}
+    }}
+    result_t leaves[256], number = 0;
+    walk(whole, [&](result_t leaf) {{ if (number < 256) leaves[number] = leaf; number++; }});
+    for (auto a = 0; a < {LANES}; a++) {{
+        of_lane(a, q);
+        if (q[0] > q[3]) continue;
+        if (number <= 256) for (auto k = 0; k < number; k++) match(a, q, leaves[k]);
+        else walk(q, [&](result_t leaf) {{ match(a, q, leaf); }});
+    }}
+    return found;
+"""
+
+
+@wp.func_native(_VISIT)
+def visit_boxes(
+    query_box: wp.array2d(dtype=Lanes), query_corner: wp.array2d(dtype=wp.int32), g: int, target_box: wp.array2d(dtype=Lanes),
+    target_corner: wp.array2d(dtype=wp.int32), child: wp.array(dtype=wp.int32), root: int, same: int, at: int, capacity: int,
+    query_out: wp.array(dtype=wp.int32), target_out: wp.array(dtype=wp.int32),
+) -> int: ...  # fmt: skip
+
+
+@wp.func
+def visit_tree(
+    query: TreeView, g: int, target: TreeView, same: int, at: int, capacity: int, query_out: wp.array(dtype=wp.int32),
+    target_out: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """Pairs of slots whose boxes meet and that share no corner, of leaf ``g`` with the target tree; their number.
+
+    A world meets itself and what belongs to none, that meets everything. With ``same`` the trees are one, and every pair is found
+    once. Pairs are written from ``at`` on, as far as ``capacity`` goes; with ``at`` < 0 they are only counted.
+    """
+    found = int(0)
+    own = query.world[g]
+    shared = target.root.shape[0] - 1
+    first = own
+    last = own + 1
+    if own == shared:
+        first = 0
+    for w in range(first, last):
+        if target.root[w] >= 0:
+            place = wp.where(at < 0, at, at + found)
+            found += visit_boxes(
+                query.box, query.corner, g, target.box, target.corner, target.child, target.root[w], same, place, capacity,
+                query_out, target_out,
+            )  # fmt: skip
+    if own != shared and target.root[shared] >= 0:
+        place = wp.where(at < 0, at, at + found)
+        found += visit_boxes(
+            query.box, query.corner, g, target.box, target.corner, target.child, target.root[shared], same, place, capacity,
+            query_out, target_out,
+        )  # fmt: skip
+    return found
+
+
+@wp.kernel(enable_backward=False)
+def measure_extent(x: wp.array(dtype=wp.vec3), extent: wp.array(dtype=wp.vec3)):
+    """The box around all points that are numbers, by one thread."""
+    low = wp.vec3(FAR)
+    high = wp.vec3(-FAR)
+    for i in range(x.shape[0]):
+        if wp.isfinite(x[i]):
+            low = wp.min(low, x[i])
+            high = wp.max(high, x[i])
+    extent[0] = low
+    extent[1] = high
+
+
+@wp.func_native("""
+    wp::int64 result = (wp::int64)world << 48;
+    for (auto bit = 0; bit < 16; bit++) {
+        result |= (wp::int64)((x >> bit) & 1) << (3 * bit);
+        result |= (wp::int64)((y >> bit) & 1) << (3 * bit + 1);
+        result |= (wp::int64)((z >> bit) & 1) << (3 * bit + 2);
+    }
+    return result;
+""")
+def curve_key(world: int, x: int, y: int, z: int) -> wp.int64:
+    """The world, then the bits of three cell numbers below 2^16 by turns: close for cells that are close."""
+
+
+@wp.kernel(enable_backward=False)
+def write_keys(
+    x: wp.array(dtype=wp.vec3), extent: wp.array(dtype=wp.vec3), corners: wp.array2d(dtype=wp.int32),
+    world: wp.array(dtype=wp.int32), key: wp.array(dtype=wp.int64), primitive: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """The world of every primitive, then the place of its middle along the curve."""
+    e = wp.tid()
+    middle = wp.vec3(0.0)
+    for c in range(corners.shape[1]):
+        middle += x[corners[e, c]]
+    middle = middle / float(corners.shape[1])
+    size = wp.max(wp.max(extent[1] - extent[0]), 1.0e-12)
+    cell = wp.vec3(0.0)
+    if wp.isfinite(middle):
+        cell = 65535.0 * wp.min((middle - extent[0]) / size, wp.vec3(1.0))
+    key[e] = curve_key(world[e], int(cell[0]), int(cell[1]), int(cell[2]))
+    primitive[e] = e
+
+
+@wp.kernel(enable_backward=False)
+def fill_slots(
+    primitive: wp.array(dtype=wp.int32), slot: wp.array(dtype=wp.int32), index: wp.array2d(dtype=wp.int32), tree: TreeView
+):  # fmt: skip
+    k = wp.tid()
+    e = primitive[k]
+    tree.member[slot[k]] = e
+    for c in range(index.shape[1]):
+        tree.corner[slot[k], c] = index[e, c]
+
+
+@wp.func
+def empty(low: bool):
+    return wp.where(low, float(FAR), float(-FAR))
+
+
+@wp.kernel(enable_backward=False)
+def merge_boxes(work: Work, children: wp.array(dtype=wp.int32), tree: TreeView):
+    """The boxes of the children of the nodes of a level."""
+    node = first_item(work, wp.tid())
+    while node >= 0:
+        first = tree.child[node]
+        for side in range(6):
+            face = Lanes()
+            for k in range(face.length):
+                face[k] = empty(side < 3)
+                if k < children[node]:
+                    inner = tree.box[first + k, side]
+                    face[k] = wp.where(side < 3, lowest(inner), highest(inner))
+            tree.box[node, side] = face
+        node = next_item(work, node)
+
+
+class BoxTree:
+    """A forest over primitives with the same number of corners.
+
+    Args:
+        particles: Corners of every primitive as particles, shape (n, corners): where they are when the tree is sorted.
+        index: The same as indices of the arrays that boxes are fitted to.
+        world: World of every primitive; -1 is none.
+        worlds: Number of worlds.
+        nobody: Index of a corner without place, for empty slots.
+        device: Where the arrays live.
+
+    Attributes:
+        view: What kernels read.
+        leaves: Number of leaf nodes; they come first.
+    """
+
+    def __init__(self, particles: np.ndarray, index: np.ndarray, world: np.ndarray, worlds: int, nobody: int, device: Any):
+        self.device = device
+        self.count, corners = particles.shape
+        rank = np.where(world < 0, worlds, world).astype(np.int32)
+        number = np.bincount(rank, minlength=worlds + 1)
+        layout = _Layout(number)
+        self.leaves, self._levels = layout.leaves, layout.levels
+        self._particles = wp.array(np.ascontiguousarray(particles, np.int32), dtype=wp.int32, device=device)
+        self._index = wp.array(np.ascontiguousarray(index, np.int32), dtype=wp.int32, device=device)
+        self._rank = wp.array(rank, dtype=wp.int32, device=device)
+        self._slot = wp.array(layout.slot, dtype=wp.int32, device=device)
+        self._children = wp.array(layout.children, dtype=wp.int32, device=device)
+        self._key = wp.zeros(2 * self.count, dtype=wp.int64, device=device)
+        self._order = wp.zeros(2 * self.count, dtype=wp.int32, device=device)
+        self._extent = wp.zeros(2, dtype=wp.vec3, device=device)
+        slots = LANES * self.leaves
+        view = self.view = TreeView()
+        view.box = wp.zeros((len(layout.children), 6), dtype=Lanes, device=device)
+        view.child = wp.array(layout.child, dtype=wp.int32, device=device)
+        view.member = wp.full(slots, -1, dtype=wp.int32, device=device)
+        view.corner = wp.full((slots, corners), nobody, dtype=wp.int32, device=device)
+        view.world = wp.array(layout.world, dtype=wp.int32, device=device)
+        view.root = wp.array(layout.root, dtype=wp.int32, device=device)
+
+    def sort(self, x: wp.array) -> None:
+        """Put neighbours at positions ``x`` of the particles into the same leaves. Launches only; boxes are to be fitted anew."""
+        if self.count == 0:
+            return
+        wp.launch(measure_extent, dim=1, inputs=[x], outputs=[self._extent], device=self.device)
+        inputs = [x, self._extent, self._particles, self._rank]
+        wp.launch(write_keys, dim=self.count, inputs=inputs, outputs=[self._key, self._order], device=self.device)
+        wp.utils.radix_sort_pairs(self._key, self._order, self.count)
+        wp.launch(
+            fill_slots, dim=self.count, inputs=[self._order, self._slot, self._index], outputs=[self.view], device=self.device
+        )
+
+    def merge(self, recorder: Any) -> None:
+        """Fit the nodes above the leaves to the boxes in the leaves."""
+        for first, count in self._levels:
+            recorder.launch(merge_boxes, count, [self._children], [self.view], first=first)
+
+
+class _Layout:
+    """Nodes for some numbers of primitives per world: leaves first, then level by level."""
+
+    def __init__(self, number: np.ndarray):
+        leaves = -(-number // LANES)
+        first = np.concatenate([[0], np.cumsum(leaves)])
+        self.leaves = int(first[-1])
+        before = np.concatenate([[0], np.cumsum(number)])[:-1]
+        rank = np.repeat(np.arange(len(number)), number)
+        self.slot = (LANES * first[rank] + np.arange(number.sum()) - before[rank]).astype(np.int32)
+        self.world = np.repeat(np.arange(len(number)), leaves).astype(np.int32)
+        child, children = [np.full(self.leaves, -1)], [np.full(self.leaves, LANES)]
+        self.root = np.where(leaves > 0, first[:-1], -1).astype(np.int32)
+        self.levels: list[tuple[int, int]] = []
+        total, begin, count = self.leaves, first[:-1], leaves
+        while (count > 1).any():
+            parents = np.where(count > 1, -(-count // LANES), 0)
+            at = total + np.concatenate([[0], np.cumsum(parents)])[:-1]
+            for w in np.flatnonzero(parents):
+                steps = np.arange(parents[w]) * LANES
+                child.append(begin[w] + steps)
+                children.append(np.minimum(LANES, count[w] - steps))
+            self.root = np.where(parents > 0, at, self.root).astype(np.int32)
+            self.levels.append((total, int(parents.sum())))
+            total, begin, count = total + int(parents.sum()), at, parents
+        self.child = np.concatenate(child).astype(np.int32)
+        self.children = np.concatenate(children).astype(np.int32)

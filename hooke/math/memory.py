@@ -1,0 +1,175 @@
+"""Lanes in memory: loads and stores of sixteen neighbours, and gathers of sixteen entries from anywhere.
+
+A load of vectors takes one number more than a vector has, so an array of vectors is longer by one than the largest index asks for.
+"""
+
+from collections.abc import Iterable
+
+import warp as wp
+
+from hooke.math.algebra import LANES, Lanes, vector
+
+__all__ = ["IndexLanes", "gather_indices", "gather_numbers", "gather_vectors", "highest", "highest_index", "load_indices",
+           "load_vectors", "lowest", "nth_index", "store_vectors"]  # fmt: skip
+
+IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
+
+
+# Four vectors at a time are loaded whole and transposed: half the time of gathering number by number.
+def _gather(component: int) -> str:
+    """Native code that reads one component of 16 vectors: rows of four particles, one behind the other, then columns of them."""
+    quads = "".join(f"quad_t q{k} = *reinterpret_cast<const loose_t*>(p + 3 * (long long)i[{k}]); " for k in range(LANES))
+    half = "__builtin_shufflevector(q{}, q{}, 0, 1, 2, 3, 4, 5, 6, 7)"
+    rows = "".join(
+        f"lanes_t r{k} = __builtin_shufflevector({half.format(k, k + 4)}, {half.format(k + 8, k + 12)}, {_numbers(range(16))}); "
+        for k in range(4)
+    )
+    pairs = [q + c + n for q in range(0, 16, 4) for c in (2 * (component // 2), 2 * (component // 2) + 1) for n in (0, 16)]
+    columns = [q + 2 * (component % 2) + c + n for q in range(0, 16, 4) for n in (0, 16) for c in (0, 1)]
+    left, right = (f"__builtin_shufflevector(r{k}, r{k + 1}, {_numbers(pairs)})" for k in (0, 2))
+    return f"""
+    wp::vec_t<{LANES}, float> result;
+    auto p = reinterpret_cast<const float*>(x.data);
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    for (auto l = 0; l < {LANES}; l++) result[l] = p[3 * i[l] + {component}];
+#else
+    typedef float quad_t __attribute__((ext_vector_type(4)));
+    typedef float loose_t __attribute__((ext_vector_type(4), aligned(4)));
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    {quads}
+    {rows}
+    lanes_t value = __builtin_shufflevector({left}, {right}, {_numbers(columns)});
+    __builtin_memcpy(&result, &value, sizeof(value));
+#endif
+    return result;
+"""
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+@wp.func_native(_gather(0))
+def gather_x(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
+
+
+@wp.func_native(_gather(1))
+def gather_y(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
+
+
+@wp.func_native(_gather(2))
+def gather_z(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
+
+
+@wp.func
+def gather_vectors(x: wp.array(dtype=wp.vec3), i: IndexLanes):
+    return vector(gather_x(x, i), gather_y(x, i), gather_z(x, i))
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, float> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[i[l]];
+    return result;
+""")
+def gather_numbers(x: wp.array(dtype=wp.float32), i: IndexLanes) -> Lanes: ...
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, int> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = first[l] + k < end[l] ? first[l] + k : none;
+    return result;
+""")
+def nth_index(first: IndexLanes, end: IndexLanes, k: int, none: int) -> IndexLanes:
+    """Number ``k`` of the rows ``first ... end`` of every lane, ``none`` where there are not so many."""
+
+
+def _load(component: int) -> str:
+    """Native code that reads one component of the 16 vectors of a group, which lie one behind the other."""
+    places = [3 * k + component for k in range(LANES)]
+    front = [p if p < 2 * LANES else -1 for p in places]
+    whole = [k if p < 2 * LANES else p - LANES for k, p in enumerate(places)]
+    return f"""
+    wp::vec_t<{LANES}, float> result;
+    auto p = reinterpret_cast<const float*>(x.data) + {3 * LANES} * (long long)g;
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    for (auto l = 0; l < {LANES}; l++) result[l] = p[3 * l + {component}];
+#else
+    typedef float loose_t __attribute__((ext_vector_type({LANES}), aligned(4)));
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    auto v = reinterpret_cast<const loose_t*>(p);
+    lanes_t v0 = v[0], v1 = v[1], v2 = v[2];
+    lanes_t value = __builtin_shufflevector(__builtin_shufflevector(v0, v1, {_numbers(front)}), v2, {_numbers(whole)});
+    __builtin_memcpy(&result, &value, sizeof(value));
+#endif
+    return result;
+"""
+
+
+@wp.func_native(_load(0))
+def load_x(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func_native(_load(1))
+def load_y(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func_native(_load(2))
+def load_z(x: wp.array(dtype=wp.vec3), g: int) -> Lanes: ...
+
+
+@wp.func
+def load_vectors(x: wp.array(dtype=wp.vec3), g: int):
+    """The 16 vectors of group ``g``."""
+    return vector(load_x(x, g), load_y(x, g), load_z(x, g))
+
+
+@wp.func_native(f"""
+    auto p = reinterpret_cast<float*>(target.data) + {3 * LANES} * (long long)g;
+    for (auto l = 0; l < {LANES}; l++) {{ p[3 * l] = x[l]; p[3 * l + 1] = y[l]; p[3 * l + 2] = z[l]; }}
+""")
+def store_vectors(x: Lanes, y: Lanes, z: Lanes, g: int, target: wp.array(dtype=wp.vec3)): ...
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, int> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[stride * i[l] + offset];
+    return result;
+""")
+def gather_indices(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int) -> IndexLanes:
+    """Entries ``stride`` i + ``offset``."""
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, int> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[at + l];
+    return result;
+""")
+def load_indices(x: wp.array(dtype=wp.int32), at: int) -> IndexLanes:
+    """The 16 entries from ``at`` on."""
+
+
+def _fold(kind: str, operation: str, compare: str) -> str:
+    return f"""
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    auto result = a[0];
+    for (auto l = 1; l < {LANES}; l++) result = a[l] {compare} result ? a[l] : result;
+    return result;
+#else
+    typedef {kind} lanes_t __attribute__((ext_vector_type({LANES})));
+    lanes_t value;
+    __builtin_memcpy(&value, &a, sizeof(value));
+    return __builtin_reduce_{operation}(value);
+#endif
+"""
+
+
+@wp.func_native(_fold("float", "min", "<"))
+def lowest(a: Lanes) -> wp.float32: ...
+
+
+@wp.func_native(_fold("float", "max", ">"))
+def highest(a: Lanes) -> wp.float32: ...
+
+
+@wp.func_native(_fold("int", "max", ">"))
+def highest_index(a: IndexLanes) -> int: ...
