@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math import LANES, Lanes, highest, lowest
+from hooke.math import LANES, Lanes, VectorL, gather_vectors, larger, smaller, strided_indices, vector
 
-__all__ = ["BoxTree", "TreeView", "visit_tree"]
+__all__ = ["BoxTree", "TreeView", "fit_leaves", "merge_boxes", "visit_tree"]
 
 FAR = 3.0e37
 """Faces of the box of nothing: the lower ones here, the upper ones at minus this."""
@@ -26,14 +27,15 @@ class TreeView:
     """A tree as kernels see it.
 
     ``box`` (nodes, 6): lower and upper faces (x, y, z) of the 16 children. ``child``: first child of a node, -1 for a leaf; children
-    follow each other. ``member``: the primitive in every slot, 16 per leaf, -1 for none. ``corner`` (slots, corners): indices of its
-    corners, that of nobody in an empty slot. ``world`` of every leaf, as an index into ``root``; ``root`` has -1 for an empty world.
+    follow each other. ``member``: the primitive in every slot, 16 per leaf, -1 for none. ``corner``: indices of its ``corners`` corners,
+    that of nobody in an empty slot. ``world`` of every leaf, as an index into ``root``; ``root`` has -1 for an empty world.
     """
 
     box: wp.array2d(dtype=Lanes)
     child: wp.array(dtype=wp.int32)
     member: wp.array(dtype=wp.int32)
-    corner: wp.array2d(dtype=wp.int32)
+    corner: wp.array(dtype=wp.int32)
+    corners: wp.int32
     world: wp.array(dtype=wp.int32)
     root: wp.array(dtype=wp.int32)
 
@@ -80,7 +82,7 @@ _VISIT = f"""
             for (; bits != 0; bits &= bits - 1) stack[depth++] = first + lowest_bit(bits);
         }}
     }};
-    result_t found = 0, query_corners = query_corner.shape[1], target_corners = target_corner.shape[1];
+    result_t found = 0;
     auto match = [&](result_t a, const float* q, result_t leaf) {{
         if (same != 0 && leaf < g) return;
         auto bits = meets(boxes + {6 * LANES} * (long long)leaf, q);
@@ -123,8 +125,9 @@ _VISIT = f"""
 
 @wp.func_native(_VISIT)
 def visit_boxes(
-    query_box: wp.array2d(dtype=Lanes), query_corner: wp.array2d(dtype=wp.int32), g: int, target_box: wp.array2d(dtype=Lanes),
-    target_corner: wp.array2d(dtype=wp.int32), child: wp.array(dtype=wp.int32), root: int, same: int, at: int, capacity: int,
+    query_box: wp.array2d(dtype=Lanes), query_corner: wp.array(dtype=wp.int32), query_corners: int, g: int,
+    target_box: wp.array2d(dtype=Lanes), target_corner: wp.array(dtype=wp.int32), target_corners: int,
+    child: wp.array(dtype=wp.int32), root: int, same: int, at: int, capacity: int,
     query_out: wp.array(dtype=wp.int32), target_out: wp.array(dtype=wp.int32),
 ) -> int: ...  # fmt: skip
 
@@ -150,14 +153,14 @@ def visit_tree(
         if target.root[w] >= 0:
             place = wp.where(at < 0, at, at + found)
             found += visit_boxes(
-                query.box, query.corner, g, target.box, target.corner, target.child, target.root[w], same, place, capacity,
-                query_out, target_out,
+                query.box, query.corner, query.corners, g, target.box, target.corner, target.corners, target.child,
+                target.root[w], same, place, capacity, query_out, target_out,
             )  # fmt: skip
     if own != shared and target.root[shared] >= 0:
         place = wp.where(at < 0, at, at + found)
         found += visit_boxes(
-            query.box, query.corner, g, target.box, target.corner, target.child, target.root[shared], same, place, capacity,
-            query_out, target_out,
+            query.box, query.corner, query.corners, g, target.box, target.corner, target.corners, target.child,
+            target.root[shared], same, place, capacity, query_out, target_out,
         )  # fmt: skip
     return found
 
@@ -215,28 +218,72 @@ def fill_slots(
     e = primitive[k]
     tree.member[slot[k]] = e
     for c in range(index.shape[1]):
-        tree.corner[slot[k], c] = index[e, c]
+        tree.corner[slot[k] * tree.corners + c] = index[e, c]
 
 
 @wp.func
-def empty(low: bool):
-    return wp.where(low, float(FAR), float(-FAR))
+def smaller_vector(a: VectorL, b: VectorL):
+    return vector(smaller(a.x, b.x), smaller(a.y, b.y), smaller(a.z, b.z))
 
 
-@wp.kernel(enable_backward=False)
-def merge_boxes(work: Work, children: wp.array(dtype=wp.int32), tree: TreeView):
+@wp.func
+def larger_vector(a: VectorL, b: VectorL):
+    return vector(larger(a.x, b.x), larger(a.y, b.y), larger(a.z, b.z))
+
+
+@wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+def fit_leaves(
+    work: Work, low: wp.array(dtype=wp.vec3), high: wp.array(dtype=wp.vec3), wanted: wp.array(dtype=wp.int32), tree: TreeView
+):  # fmt: skip
+    """The boxes of the primitives of a leaf around the boxes ``low ... high`` of their corners."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        if wanted[0] != 0:
+            first = LANES * g * tree.corners
+            index = strided_indices(tree.corner, first, tree.corners)
+            lower = gather_vectors(low, index)
+            upper = gather_vectors(high, index)
+            for c in range(1, tree.corners):
+                index = strided_indices(tree.corner, first + c, tree.corners)
+                lower = smaller_vector(lower, gather_vectors(low, index))
+                upper = larger_vector(upper, gather_vectors(high, index))
+            tree.box[g, 0] = lower.x
+            tree.box[g, 1] = lower.y
+            tree.box[g, 2] = lower.z
+            tree.box[g, 3] = upper.x
+            tree.box[g, 4] = upper.y
+            tree.box[g, 5] = upper.z
+        g = next_item(work, g)
+
+
+# The box around the boxes of each child, side by side.
+@wp.func_native(f"""
+    auto boxes = reinterpret_cast<float*>(box.data);
+    auto out = boxes + {6 * LANES} * (long long)node;
+    for (auto k = 0; k < {LANES}; k++) {{
+        auto in = boxes + {6 * LANES} * (long long)(first + k);
+        for (auto side = 0; side < 6; side++) {{
+            auto face = side < 3 ? {FAR}f : -{FAR}f;
+            if (k < children) {{
+                for (auto l = 0; l < {LANES}; l++) {{
+                    auto value = in[{LANES} * side + l];
+                    face = side < 3 ? (value < face ? value : face) : (value > face ? value : face);
+                }}
+            }}
+            out[{LANES} * side + k] = face;
+        }}
+    }}
+""")
+def merge_children(first: int, children: int, node: int, box: wp.array2d(dtype=Lanes)): ...
+
+
+@wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+def merge_boxes(work: Work, children: wp.array(dtype=wp.int32), wanted: wp.array(dtype=wp.int32), tree: TreeView):
     """The boxes of the children of the nodes of a level."""
     node = first_item(work, wp.tid())
     while node >= 0:
-        first = tree.child[node]
-        for side in range(6):
-            face = Lanes()
-            for k in range(face.length):
-                face[k] = empty(side < 3)
-                if k < children[node]:
-                    inner = tree.box[first + k, side]
-                    face[k] = wp.where(side < 3, lowest(inner), highest(inner))
-            tree.box[node, side] = face
+        if wanted[0] != 0:
+            merge_children(tree.child[node], children[node], node, tree.box)
         node = next_item(work, node)
 
 
@@ -276,7 +323,8 @@ class BoxTree:
         view.box = wp.zeros((len(layout.children), 6), dtype=Lanes, device=device)
         view.child = wp.array(layout.child, dtype=wp.int32, device=device)
         view.member = wp.full(slots, -1, dtype=wp.int32, device=device)
-        view.corner = wp.full((slots, corners), nobody, dtype=wp.int32, device=device)
+        view.corner = wp.full(slots * corners, nobody, dtype=wp.int32, device=device)
+        view.corners = corners
         view.world = wp.array(layout.world, dtype=wp.int32, device=device)
         view.root = wp.array(layout.root, dtype=wp.int32, device=device)
 
@@ -292,10 +340,14 @@ class BoxTree:
             fill_slots, dim=self.count, inputs=[self._order, self._slot, self._index], outputs=[self.view], device=self.device
         )
 
-    def merge(self, recorder: Any) -> None:
-        """Fit the nodes above the leaves to the boxes in the leaves."""
+    def fit(self, low: wp.array, high: wp.array, wanted: wp.array, recorder: Any) -> None:
+        """Fit the leaves to boxes of the corners, shape (indices,) [m]; nothing happens where ``wanted``, shape (1,), is 0."""
+        recorder.launch(fit_leaves, self.leaves, [low, high, wanted], [self.view])
+
+    def merge(self, wanted: wp.array, recorder: Any) -> None:
+        """Fit the nodes above to them; a tree that only asks needs none."""
         for first, count in self._levels:
-            recorder.launch(merge_boxes, count, [self._children], [self.view], first=first)
+            recorder.launch(merge_boxes, count, [self._children, wanted], [self.view], first=first)
 
 
 class _Layout:

@@ -9,8 +9,24 @@ import warp as wp
 
 from hooke.math.algebra import LANES, Lanes, vector
 
-__all__ = ["IndexLanes", "gather_indices", "gather_numbers", "gather_vectors", "highest", "highest_index", "load_indices",
-           "load_vectors", "lowest", "nth_index", "store_vectors"]  # fmt: skip
+__all__ = [
+    "IndexLanes",
+    "gather_fields",
+    "gather_indices",
+    "gather_numbers",
+    "gather_vectors",
+    "highest",
+    "highest_index",
+    "load_indices",
+    "load_numbers",
+    "load_vectors",
+    "lowest",
+    "nth_index",
+    "scatter_least",
+    "store_numbers",
+    "store_vectors",
+    "strided_indices",
+]  # fmt: skip
 
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
 
@@ -131,6 +147,52 @@ def store_vectors(x: Lanes, y: Lanes, z: Lanes, g: int, target: wp.array(dtype=w
 
 
 @wp.func_native(f"""
+    wp::vec_t<{LANES}, float> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[stride * i[l] + offset];
+    return result;
+""")
+def gather_fields(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes:
+    """Entries ``stride`` i + ``offset``."""
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, float> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[at + l];
+    return result;
+""")
+def load_numbers(x: wp.array(dtype=wp.float32), at: int) -> Lanes:
+    """The 16 entries from ``at`` on."""
+
+
+@wp.func_native(f"""
+    for (auto l = 0; l < {LANES}; l++) x.data[at + l] = value[l];
+""")
+def store_numbers(value: Lanes, at: int, x: wp.array(dtype=wp.float32)): ...
+
+
+# The least of several does not depend on their order. Numbers that are not negative compare like integers.
+@wp.func_native(f"""
+    for (auto l = 0; l < {LANES}; l++) {{
+        auto v = value[l];
+        if (!(v < 1.0f)) continue;
+        auto place = x.data + i[l];
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+        atomicMin(reinterpret_cast<unsigned*>(place), __float_as_uint(v));
+#else
+        unsigned bits, old = __atomic_load_n(reinterpret_cast<unsigned*>(place), __ATOMIC_RELAXED);
+        __builtin_memcpy(&bits, &v, 4);
+        while (bits < old) {{
+            auto word = reinterpret_cast<unsigned*>(place);
+            if (__atomic_compare_exchange_n(word, &old, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+        }}
+#endif
+    }}
+""")
+def scatter_least(value: Lanes, i: IndexLanes, x: wp.array(dtype=wp.float32)):
+    """Lower entries of numbers in [0, 1] to those of the lanes, from several threads; a lane of 1 or more does nothing."""
+
+
+@wp.func_native(f"""
     wp::vec_t<{LANES}, int> result;
     for (auto l = 0; l < {LANES}; l++) result[l] = x.data[stride * i[l] + offset];
     return result;
@@ -146,6 +208,15 @@ def gather_indices(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offs
 """)
 def load_indices(x: wp.array(dtype=wp.int32), at: int) -> IndexLanes:
     """The 16 entries from ``at`` on."""
+
+
+@wp.func_native(f"""
+    wp::vec_t<{LANES}, int> result;
+    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[at + stride * l];
+    return result;
+""")
+def strided_indices(x: wp.array(dtype=wp.int32), at: int, stride: int) -> IndexLanes:
+    """Every ``stride``-th entry from ``at`` on."""
 
 
 def _fold(kind: str, operation: str, compare: str) -> str:

@@ -24,9 +24,11 @@ from hooke.math import (
     Lanes,
     VectorL,
     add,
+    gather_indices,
     gather_numbers,
     gather_vectors,
     isotropic,
+    load_indices,
     load_vectors,
     mul,
     nth_index,
@@ -40,6 +42,7 @@ from hooke.math import (
 )
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_lane_contact
+from hooke.solvers.vbd.features import FeatureContacts, add_lane_features
 from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.vertices import make_struct
@@ -61,11 +64,12 @@ class LaneMotion:
 class LaneGroups:
     """The groups of a step: m/dt^2 of their particles (0 if fixed), their contacts, and the sums of groups that have contacts.
 
-    The contacts of a lane are the rows ``row_first ... row_end``, at most ``touched`` in a group. ``sums`` (groups, 9): gradient xyz,
-    then the block xx yy zz xy xz yz.
+    The contacts of a lane with shapes are the rows ``row_first ... row_end``, at most ``touched`` in a group; those with the surface
+    itself are at most ``met``. ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
     """
 
     inertia: wp.array(dtype=Lanes)
+    met: wp.array(dtype=wp.int32)
     touched: wp.array(dtype=wp.int32)
     row_first: wp.array(dtype=IndexLanes)
     row_end: wp.array(dtype=IndexLanes)
@@ -108,6 +112,29 @@ def move_group(groups: LaneGroups, g: int, d: VectorL, gradient: VectorL, hessia
     store_vectors(d.x, d.y, d.z, g, motion.displacement)
 
 
+@wp.func
+def keep_sums(groups: LaneGroups, g: int, gradient: VectorL, hessian: BlockL):
+    groups.sums[g, 0] = gradient.x
+    groups.sums[g, 1] = gradient.y
+    groups.sums[g, 2] = gradient.z
+    groups.sums[g, 3] = hessian.xx
+    groups.sums[g, 4] = hessian.yy
+    groups.sums[g, 5] = hessian.zz
+    groups.sums[g, 6] = hessian.xy
+    groups.sums[g, 7] = hessian.xz
+    groups.sums[g, 8] = hessian.yz
+
+
+@wp.func
+def kept_sums(groups: LaneGroups, g: int):
+    """Gradient and block of a group, with what was added so far."""
+    gradient = vector(groups.sums[g, 0], groups.sums[g, 1], groups.sums[g, 2])
+    hessian = symmetric(
+        groups.sums[g, 3], groups.sums[g, 4], groups.sums[g, 5], groups.sums[g, 6], groups.sums[g, 7], groups.sums[g, 8]
+    )  # fmt: skip
+    return gradient, hessian
+
+
 @functools.cache
 def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The kernels for some views: the sweep over a colour, and for every view what begins a step."""
@@ -123,18 +150,10 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
             d = load_vectors(motion.displacement, g)
             gradient = gradient + m * (d - load_vectors(motion.target, g))
             hessian = hessian + isotropic(m)
-            if groups.touched[g] == 0:
+            if groups.touched[g] + groups.met[g] == 0:
                 move_group(groups, g, d, gradient, hessian, motion)
             else:
-                groups.sums[g, 0] = gradient.x
-                groups.sums[g, 1] = gradient.y
-                groups.sums[g, 2] = gradient.z
-                groups.sums[g, 3] = hessian.xx
-                groups.sums[g, 4] = hessian.yy
-                groups.sums[g, 5] = hessian.zz
-                groups.sums[g, 6] = hessian.xy
-                groups.sums[g, 7] = hessian.xz
-                groups.sums[g, 8] = hessian.yz
+                keep_sums(groups, g, gradient, hessian)
             g = next_item(work, g)
 
     return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
@@ -171,16 +190,32 @@ def make_touched_kernel(friction: str) -> Any:
         while g >= 0:
             if groups.touched[g] > 0:
                 d = load_vectors(motion.displacement, g)
-                gradient = vector(groups.sums[g, 0], groups.sums[g, 1], groups.sums[g, 2])
-                hessian = symmetric(
-                    groups.sums[g, 3], groups.sums[g, 4], groups.sums[g, 5], groups.sums[g, 6], groups.sums[g, 7],
-                    groups.sums[g, 8],
-                )  # fmt: skip
+                gradient, hessian = kept_sums(groups, g)
                 gradient, hessian = add_contacts(groups, g, rows, d, rate, gradient, hessian)
                 move_group(groups, g, d, gradient, hessian, motion)
             g = next_item(work, g)
 
     return sweep_touched
+
+
+@wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
+def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups, motion: LaneMotion):
+    """Add what the surface exerts on itself; Newton steps of the groups of a colour that nothing else touches."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        if groups.met[g] > 0:
+            gradient, hessian = kept_sums(groups, g)
+            first = load_indices(features.first, LANES * g)
+            end = load_indices(features.first, LANES * g + 1)
+            none = features.entry.shape[0] - 1
+            for k in range(groups.met[g]):
+                entry = gather_indices(features.entry, nth_index(first, end, k, none), 1, 0)
+                gradient, hessian = add_lane_features(features, entry, gradient, hessian)
+            if groups.touched[g] == 0:
+                move_group(groups, g, load_vectors(motion.displacement, g), gradient, hessian, motion)
+            else:
+                keep_sums(groups, g, gradient, hessian)
+        g = next_item(work, g)
 
 
 @functools.cache
@@ -241,13 +276,13 @@ def load_lanes(
 
 
 @wp.kernel(enable_backward=False)
-def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), motion: LaneMotion, vertices: VertexMotion):
+def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), count: int, motion: LaneMotion, vertices: VertexMotion):
     """The displacements that the sweeps have found, back in the order of particles."""
     g = first_item(work, wp.tid())
     while g >= 0:
         for lane in range(own.shape[1]):
             i = own[g, lane]
-            if i < vertices.displacement.shape[0]:
+            if i < count:
                 vertices.displacement[i] = motion.displacement[g * own.shape[1] + lane]
         g = next_item(work, g)
 
@@ -267,7 +302,7 @@ class LaneSweep:
     def __init__(self, active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], colors: list[np.ndarray],
                  place: np.ndarray, friction: str, recorder: Any):  # fmt: skip
         device = recorder.device
-        self._recorder = recorder
+        self._recorder, self._count = recorder, len(place)
         load = np.zeros(len(place), np.int64)
         for _element, _rows, stencils in active:
             load += np.bincount(stencils.reshape(-1), minlength=len(place))
@@ -282,6 +317,8 @@ class LaneSweep:
         self.row_range, ranges = lanes_of(np.zeros((2, layout.groups, LANES), np.int32), IndexLanes, device)
         self.groups.row_first, self.groups.row_end = ranges[0], ranges[1]
         self.groups.touched = wp.zeros(layout.groups, dtype=wp.int32, device=device)
+        self.groups.met = wp.zeros(layout.groups, dtype=wp.int32, device=device)
+        self.particle = layout.own.reshape(-1)
         views = tuple(view for element, _, _ in active for view in element.views)
         self._sweep, self._begins = make_lane_kernels(views)
         self._sweep_touched = make_touched_kernel(friction)
@@ -297,7 +334,7 @@ class LaneSweep:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [load_lanes, store_lanes, *self._begins, self._sweep, self._sweep_touched]
+        return [load_lanes, store_lanes, *self._begins, self._sweep, sweep_met, self._sweep_touched]
 
     def begin(self, particles: Any, rows: Any, vertices: Any, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
@@ -306,17 +343,19 @@ class LaneSweep:
         for begin, records in zip(self._begins, self.records, strict=True):
             self._recorder.launch(begin, len(records.index), [self.motion.start], [records])
 
-    def sweep(self, color: int, rows: Any, dt: float) -> None:
-        """Newton steps of the particles of a colour."""
+    def sweep(self, color: int, rows: Any, features: Any, dt: float) -> None:
+        """Newton steps of the particles of a colour; ``features`` are the contacts of the surface with itself, if there may be any."""
         first, count = self.ranges[color]
         outputs = [self.groups, self.motion]
         self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], outputs, first=first)
+        if features is not None:
+            self._recorder.launch(sweep_met, count, [features], outputs, first=first)
         if len(rows.source) > NOBODY:
             self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
 
     def finish(self, vertices: Any) -> None:
         """After the sweeps of a step."""
-        self._recorder.launch(store_lanes, len(self.own), [self.own, self.motion], [vertices])
+        self._recorder.launch(store_lanes, len(self.own), [self.own, self._count, self.motion], [vertices])
 
 
 def _pack_chain(views: tuple[LaneView, ...], records: list[LaneRecords]) -> Any:

@@ -36,8 +36,6 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
         )
     defaults = inspect.signature(constructor).parameters
     for name, value in given.items():
-        if name == "particle_enable_self_contact" and value:
-            raise NotImplementedError("SolverVBD(particle_enable_self_contact=True): self-contact is not available yet")
         if name.startswith("rigid_") and value != defaults[name].default:
             raise NotImplementedError(
                 f"SolverVBD({name}={value!r}): rigid bodies are not available yet, so this argument must keep its default "

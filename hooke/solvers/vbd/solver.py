@@ -31,11 +31,13 @@ from hooke.solvers.vbd.contacts import (
     make_contact_kernels,
     meet_bodies,
 )
+from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options
 from hooke.solvers.vbd.predict import predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
+from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -93,6 +95,7 @@ class SolverVBD(SolverBase):
         particle_topological_contact_filter_threshold: int = 2, particle_rest_shape_contact_exclusion_radius: float = 0.0,
         particle_external_vertex_contact_filtering_map: dict | None = None,
         particle_external_edge_contact_filtering_map: dict | None = None, particle_contact_friction: str = "anchored",
+        particle_self_contact_ownership: str = "feature",
         rigid_avbd_alpha: float = 0.95, rigid_avbd_joint_alpha: float | None = None,
         rigid_avbd_contact_alpha: float | None = None, rigid_avbd_beta: float = 0.0, rigid_avbd_linear_beta: float | None = None,
         rigid_avbd_angular_beta: float | None = None, rigid_avbd_gamma: float = 0.999, rigid_contact_hard: bool = True,
@@ -112,6 +115,7 @@ class SolverVBD(SolverBase):
         self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
         self.particle_contact_friction = particle_contact_friction
         self._tables = model_tables(model)
+        self._self_contact = SelfContactOptions(given) if particle_enable_self_contact else None
         self._check_bodies()
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device)
@@ -140,7 +144,11 @@ class SolverVBD(SolverBase):
         """
         self._check_step(state_in, state_out, dt)
         self._prepare(contacts)
-        self._recorder.run(self._key(state_in, state_out, contacts, dt), self._launch_step, state_in, state_out, contacts, dt)
+        key = self._key(state_in, state_out, contacts, dt)
+        if self._surface is None:
+            self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
+        else:
+            self._step_apart(key, self._surface, state_in, state_out, contacts, dt)
         self._last_contacts = contacts
         self._steps += 1
         self._dt = dt
@@ -148,17 +156,38 @@ class SolverVBD(SolverBase):
     def _launch_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
-            self._predict(state_in, dt)
-            bodies = self._poses(state_in, state_out)
-            self._bind_contacts(contacts, bodies, dt)
-            if self._lanes is not None:
-                self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
+            self._begin(state_in, state_out, contacts, dt)
             for _ in range(self.iterations):
-                for color in range(len(self._colors)):
-                    self._sweep(color, dt)
-            if self._lanes is not None:
-                self._lanes.finish(self.workspace.vertices)
-            self._finish(state_out, bodies, dt)
+                self._iterate(dt)
+            self._finish(state_in, state_out, dt)
+        self._recorder.alone(self._carry_bodies, state_in, state_out)
+
+    def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+        """The first guess, and the contacts with shapes."""
+        self._predict(state_in, dt)
+        self._bind_contacts(contacts, self._poses(state_in, state_out), dt)
+        if self._lanes is not None:
+            self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
+
+    def _iterate(self, dt: float) -> None:
+        """A sweep over all colours."""
+        for color in range(len(self._colors)):
+            self._sweep(color, dt)
+
+    def _step_apart(
+        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
+    ) -> None:
+        """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
+        surface.set_material(self.model, self.friction_epsilon, dt)
+        begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
+        for stage in surface.stages(begin, [functools.partial(self._iterate, dt)] * self.iterations):
+            self._recorder.run((stage.name, *key), stage)
+            surface.settle(stage.search)
+        self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
+
+    def _end_apart(self, surface: SelfContact, state_in: Any, state_out: Any, dt: float) -> None:
+        surface.limit(surface.ways)
+        self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
     def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
@@ -205,15 +234,17 @@ class SolverVBD(SolverBase):
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
         if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, dt)
+            self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.contacts, dt)
         else:
-            inputs = [color, self._particles, self._chain, w.rows, dt]
+            inputs = [color, self._particles, self._chain, w.rows, self._features, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
 
-    def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
+    def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
+        if self._lanes is not None:
+            self._lanes.finish(w.vertices)
         if self.particle_contact_friction == "anchored":
-            inputs = [w.rows, self._shapes, w.vertices, bodies[0], dt]
+            inputs = [w.rows, self._shapes, w.vertices, self._pose_now(state_in, state_out), dt]
             self._recorder.launch(self._remember, w.particles, inputs, [w.memory])
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
@@ -228,6 +259,12 @@ class SolverVBD(SolverBase):
         inputs, outputs = [state_in.body_q], [w.body_known, w.body_q_prev]
         self._recorder.alone(self._launch, meet_bodies, len(state_in.body_q), inputs, outputs)
         return state_in.body_q, w.body_q_prev
+
+    def _pose_now(self, state_in: Any, state_out: Any) -> wp.array:
+        """Poses of the bodies for the contacts of this step."""
+        if state_in.body_q is None:
+            return self.workspace.no_body
+        return state_out.body_q if self.integrate_with_external_rigid_solver else state_in.body_q
 
     def _carry_bodies(self, state_in: Any, state_out: Any) -> None:
         """Kinematic bodies go through unchanged; their pose is remembered as the start of the next step."""
@@ -318,7 +355,16 @@ class SolverVBD(SolverBase):
             self._check_bodies()
 
     def rebuild_bvh(self, state: Any) -> None:
-        """Rebuild the trees of self-contact; without self-contact there are none, and this does nothing."""
+        """Build the trees of self-contact anew, for the positions of a state; without self-contact there are none to build.
+
+        In every step the trees are fitted to the positions, but which features share a node stays. After strong deformation searches
+        are faster if that is decided again; what is found does not depend on it.
+
+        Args:
+            state: Its ``particle_q`` is read.
+        """
+        if self._surface is not None:
+            launch_directly(self._surface.trees.sort, state.particle_q)
 
     def update_contacts(self, contacts: Contacts, state: Any = None) -> None:
         """Write the forces of the last step to ``contacts.force`` (made if it was not requested).
@@ -351,6 +397,8 @@ class SolverVBD(SolverBase):
             needed = int(self._last_contacts.soft_contact_count.numpy()[0])
             if needed > self._last_contacts.soft_contact_max:
                 overflow["soft_contact"] = (needed, self._last_contacts.soft_contact_max)
+        if self._surface is not None and self._steps:
+            overflow |= self._surface.overflow()
         if overflow and not self._warned_overflow:
             self._warned_overflow = True
             warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
@@ -363,14 +411,16 @@ class SolverVBD(SolverBase):
         if self._chain is None:
             self._pack_chain()
         load_kernels([self._measure_imbalance], self.device)
-        inputs = [self._particles, self._chain, w.rows, w.vertices, self._dt]
+        if self._surface is not None:
+            self._surface.refresh()
+        inputs = [self._particles, self._chain, w.rows, self._features, w.vertices, self._dt]
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
     @property
     def particle_q_prev(self) -> wp.array:
         """Positions at the start of the last step [m]."""
-        return self.workspace.vertices.start
+        return self.workspace.vertices.start[: self._tables["particle"].count]
 
     # ---- binding to the model
 
@@ -424,6 +474,25 @@ class SolverVBD(SolverBase):
             self._lanes = LaneSweep(self._active, self._tables, colors, place, friction, self._recorder)
         else:
             self._pack_chain()
+        self._bind_surface()
+
+    def _bind_surface(self) -> None:
+        """Self-contact, in the order in which the sweeps keep the particles."""
+        self._surface: SelfContact | None = None
+        if self._self_contact is None or not self._tables["tri"].count:
+            return
+        motion, particle = self.workspace.vertices, np.arange(self._tables["particle"].count, dtype=np.int32)
+        if self._lanes is not None:
+            motion, particle = self._lanes.motion, self._lanes.particle
+        worlds = self.model.world_count
+        self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, self._recorder)
+        if self._lanes is not None:
+            self._lanes.groups.met = self._surface.most
+
+    @property
+    def _features(self) -> FeatureContacts:
+        """Contacts of the surface with itself; none without self-contact."""
+        return FeatureContacts() if self._surface is None else self._surface.contacts
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
@@ -434,7 +503,8 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
-        return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *self._recorder.kernels]
+        surface = [] if self._surface is None else self._surface.kernels
+        return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *surface, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[element.name].version for element in ELEMENTS)
@@ -504,7 +574,7 @@ class SolverVBD(SolverBase):
         pair = (id(state_in), id(state_out))
         if pair == self._last_pair and state_in is not state_out and self._steps < 8:
             start = self.particle_q_prev.numpy()
-            moved = not np.array_equal(self.workspace.vertices.x.numpy(), start)
+            moved = not np.array_equal(self.workspace.vertices.x.numpy()[: len(start)], start)
             if moved and np.array_equal(state_in.particle_q.numpy(), start):
                 self._warned_unswapped = True
                 warnings.warn(

@@ -20,6 +20,7 @@ from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.math import Block, add, apply, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
+from hooke.solvers.vbd.features import FeatureContacts, add_features
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
@@ -69,8 +70,9 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
 
     @wp.func
     def add_particle(
-        particles: Particles, rows: ContactRows, i: int, d: wp.vec3, target: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block
-    ):
+        particles: Particles, rows: ContactRows, features: FeatureContacts, i: int, d: wp.vec3, target: wp.vec3, dt: float,
+        gradient: wp.vec3, hessian: Block,
+    ):  # fmt: skip
         """Add inertia and contacts of a particle."""
         inertia = particles.mass[i] / (dt * dt)
         gradient = inertia * (d - target) + gradient
@@ -79,12 +81,14 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             g, h, _load, _secant = evaluate(rows, r, d, dt)
             gradient = gradient + g
             hessian = hessian + h
-        return gradient, hessian
+        return add_features(features, i, gradient, hessian)
 
     @wp.func
-    def sum_all(particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, i: int, dt: float):
+    def sum_all(
+        particles: Particles, chain: Chain, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, i: int, dt: float
+    ):  # fmt: skip
         gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
-        return add_particle(particles, rows, i, vertices.displacement[i], vertices.target[i], dt, gradient, hessian)
+        return add_particle(particles, rows, features, i, vertices.displacement[i], vertices.target[i], dt, gradient, hessian)
 
     @wp.func
     def moved(rows: ContactRows, i: int, d: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block):
@@ -99,26 +103,26 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
-        work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, dt: float,
-        vertices: VertexMotion,
+        work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows,
+        features: FeatureContacts, dt: float, vertices: VertexMotion,
     ):  # fmt: skip
         j = first_item(work, wp.tid())
         while j >= 0:
             i = color[j]
             if not is_fixed(particles, i):
-                gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
+                gradient, hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
                 vertices.displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)
 
     @wp.kernel(module="unique", enable_backward=False)
     def measure_imbalance(
-        particles: Particles, chain: Chain, rows: ContactRows, vertices: VertexMotion, dt: float,
+        particles: Particles, chain: Chain, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, dt: float,
         imbalance: wp.array(dtype=wp.float32),
     ):  # fmt: skip
         i = wp.tid()
         imbalance[i] = 0.0
         if not is_fixed(particles, i):
-            gradient, _hessian = sum_all(particles, chain, rows, vertices, i, dt)
+            gradient, _hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
             imbalance[i] = norm(gradient)
 
     return sweep_vertices, measure_imbalance

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["NOBODY", "ContactMemory", "ContactRows", "VertexMotion", "Workspace"]
+__all__ = ["NOBODY", "ContactMemory", "ContactRows", "VertexMotion", "Workspace", "allocate"]
 
 
 NOBODY = wp.constant(2)
@@ -60,7 +60,7 @@ class ContactMemory:
     anchor: wp.array(dtype=wp.vec3)
 
 
-def _allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
+def allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
     """An instance of a struct of arrays, all of ``length``, except those that are given."""
     instance = struct()
     for name, annotation in struct.vars.items():
@@ -79,7 +79,7 @@ class Workspace:
         self.rows: Any = None
         self.memory: Any = None
         self.particles = particles
-        self.vertices = _allocate(VertexMotion, particles, device)
+        self.vertices = allocate(VertexMotion, particles + 2, device)  # one stands for nobody, one is read in passing
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
         self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
@@ -94,9 +94,9 @@ class Workspace:
         old = self.memory
         first = wp.zeros(self.particles + 1, dtype=wp.int32, device=self.device)
         self.row_capacity = rows
-        self.rows = _allocate(ContactRows, rows + NOBODY, self.device, first=first)
+        self.rows = allocate(ContactRows, rows + NOBODY, self.device, first=first)
         self.rows.grip.fill_(1.0)  # divides the slip of nobody
-        self.memory = _allocate(ContactMemory, rows, self.device, first=wp.zeros_like(first))
+        self.memory = allocate(ContactMemory, rows, self.device, first=wp.zeros_like(first))
         if old is not None:
             wp.copy(self.memory.first, old.first)
             if len(old.shape):

@@ -1,0 +1,299 @@
+"""Self-contact of a step: when pairs are looked for, what they exert, and how they keep apart.
+
+A step goes through stages. Between them the host looks whether a search had too little room; then the buffers grow and the search is
+done again, unless the launches go into a graph of the user. That search is then reported by the status.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.collision.pair_search import PairPool, PairSearch, SurfaceTrees
+from hooke.collision.self_contact import Reach
+from hooke.collision.surface import Surface, make_filter
+from hooke.execution.recorder import captured_by_user, launch_directly
+from hooke.math import LANES
+from hooke.solvers.vbd.features import (
+    FIELDS,
+    FeatureContacts,
+    Owners,
+    count_features,
+    list_features,
+    make_feature_kernels,
+    sort_features,
+)
+from hooke.solvers.vbd.separation import Limits, apply_limits, begin_limits, make_limit_kernel, reach_along, reach_around
+from hooke.solvers.vbd.workspace import allocate
+
+__all__ = ["SelfContact", "SelfContactOptions", "Stage"]
+
+FAR = 3.0e37
+
+
+class SelfContactOptions:
+    """What the constructor of the solver says about self-contact.
+
+    Args:
+        given: Its arguments by name.
+    """
+
+    def __init__(self, given: dict[str, Any]):
+        self.radius = float(given["particle_self_contact_radius"])
+        self.margin = float(given["particle_self_contact_margin"])
+        self.relaxation = float(given["particle_conservative_bound_relaxation"])
+        self.room = (given["particle_vertex_contact_buffer_size"], given["particle_edge_contact_buffer_size"])
+        self.interval = int(given["particle_collision_detection_interval"])
+        self.parallel = float(given["particle_edge_parallel_epsilon"])
+        self.rings = int(given["particle_topological_contact_filter_threshold"])
+        self.exclusion = float(given["particle_rest_shape_contact_exclusion_radius"])
+        self.barred_triangles = given["particle_external_vertex_contact_filtering_map"]
+        self.barred_edges = given["particle_external_edge_contact_filtering_map"]
+        self.own_all = given["particle_self_contact_ownership"] == "pair"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some launches of a step, and the search that they end with."""
+
+    name: str
+    launches: tuple[Callable[[], None], ...]
+    search: PairSearch
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self) -> None:
+        for launch in self.launches:
+            launch()
+
+
+class _Plan:
+    """The stages of a step as they are put together."""
+
+    def __init__(self, surface: SelfContact):
+        self._surface = surface
+        self._pending: list[Callable[[], None]] = []
+        self.stages: list[Stage] = []
+
+    def add(self, *launches: Callable[[], None]) -> None:
+        self._pending.extend(launches)
+
+    def _end_stage(self, search: PairSearch) -> None:
+        self.stages.append(Stage(f"stage {len(self.stages)}", tuple(self._pending), search))
+        self._pending.clear()
+
+    def look_around(self, at_start: bool) -> None:
+        """A new reference, its pairs, and the contacts among them."""
+        self.add(functools.partial(self._surface.look_around, at_start))
+        self._end_stage(self._surface.near)
+        self.add(self._surface.bind)
+
+    def look_along(self, known: bool) -> None:
+        """The pairs on the ways since the reference."""
+        self.add(functools.partial(self._surface.look_along, known))
+        self._end_stage(self._surface.ways)
+
+    def certify(self, known: bool) -> None:
+        """Scale those ways."""
+        self.look_along(known)
+        self.add(functools.partial(self._surface.limit, self._surface.ways))
+
+
+class SelfContact:
+    """The surface of a model in a solver.
+
+    Args:
+        tables: Tables of the model.
+        worlds: Number of worlds.
+        options: Options.
+        motion: Holds the arrays ``start`` and ``displacement`` of the indices; they are longer than these by two.
+        particle: Particle of every index, the number of particles where there is none.
+        recorder: Launches the kernels.
+    """
+
+    def __init__(
+        self, tables: dict[str, Any], worlds: int, options: SelfContactOptions, motion: Any, particle: np.ndarray, recorder: Any
+    ):  # fmt: skip
+        device = recorder.device
+        self._recorder, self.options, self._particles = recorder, options, tables["particle"]
+        self._motion, self.count, size = motion, tables["particle"].count, len(particle)
+        q = tables["particle"].arrays["q"]
+        self.surface = _surface_of(tables)
+        place = np.zeros(self.count, np.int32)
+        place[particle[particle < self.count]] = np.flatnonzero(particle < self.count)
+        self.trees = SurfaceTrees(self.surface, place, worlds, size, device)
+        shared = options.rings, options.exclusion, options.barred_triangles, options.barred_edges
+        pair_filter = make_filter(self.surface, place, particle, q, *shared)
+        room = [LANES + min(per * len(rows), 4 * len(rows)) for per, rows in zip(options.room, self._queries(), strict=True)]
+        self.near = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
+        self.ways = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
+        self._limit_kernels = [make_limit_kernel(pool.kind) for pool in self.near.pools]
+        self._feature_kernels = [make_feature_kernels(pool.kind, options.own_all) for pool in self.near.pools]
+        self._particle = pair_filter.particle
+        self._size = size
+        self.reach = allocate(Reach, size + 2, device, start=motion.start)
+        self.reach.low.fill_(wp.vec3(FAR))
+        self.reach.high.fill_(wp.vec3(-FAR))
+        self.limits = allocate(Limits, size, device)
+        self.most = wp.zeros(-(-size // LANES), dtype=wp.int32, device=device)
+        self._number = wp.zeros(size + 1, dtype=wp.int32, device=device)
+        self._filled = wp.zeros(size, dtype=wp.int32, device=device)
+        self._place = wp.array(place, dtype=wp.int32, device=device)
+        self._make_contacts()
+        self.trees.sort(q)
+
+    def _queries(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.surface.vertices, self.surface.edges
+
+    def _make_contacts(self) -> None:
+        """Room for as many contacts as there may be pairs, and for one of nobody."""
+        device, rooms = self._recorder.device, [pool.room for pool in self.near.pools]
+        self._first = (0, rooms[0])
+        total = sum(rooms)
+        contacts = self.contacts = FeatureContacts()
+        contacts.row = wp.zeros(FIELDS * (total + 1), dtype=wp.float32, device=device)
+        contacts.corner = wp.full(4 * (total + 1), self._size, dtype=wp.int32, device=device)
+        contacts.first = wp.zeros(self._size + 1, dtype=wp.int32, device=device)
+        contacts.entry = wp.full(4 * total + 1, 4 * total, dtype=wp.int32, device=device)
+        contacts.place, contacts.displacement = self._place, self._motion.displacement
+        self._owners = [allocate(Owners, pool.groups, device) for pool in self.near.pools]
+
+    @property
+    def kernels(self) -> list[Any]:
+        """All kernels that a step launches."""
+        searches = [kernel for search in (self.near, self.ways) for kernel in search.kernels]
+        features = [kernel for kernels in self._feature_kernels for kernel in kernels]
+        own = [begin_limits, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
+        return [*searches, *features, *self._limit_kernels, *own]
+
+    # ---- launches
+
+    def begin(self) -> None:
+        """As a step begins, after its first guess is known: its start is the reference."""
+        inputs = [self._particle, self._particles.struct]
+        self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach])
+
+    def look_around(self, at_start: bool = False) -> None:
+        """Make the places of now (or of the start of the step) the reference, and find the pairs nearer than the margin."""
+        place = self.reach.shift if at_start else self._motion.displacement
+        inputs = [self._particle, self.count, place, 0.5 * self.options.margin]
+        self._recorder.launch(reach_around, self._size, inputs, [self.reach])
+        self.near.run(self.reach, self._recorder)
+
+    def look_along(self, known: bool) -> None:
+        """Find the pairs on the ways since the reference of those that left the radius in which pairs are known, if there is one."""
+        radius = 0.5 * self.options.margin if known else 0.0
+        self._recorder.alone(self.ways.any_mover.zero_)
+        inputs = [self._particle, self.count, self._motion.displacement, radius]
+        self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover])
+        self.ways.run(self.reach, self._recorder)
+
+    def limit(self, search: PairSearch) -> None:
+        """Scale the ways since the reference so that no pair of a search meets."""
+        inputs = [self._motion.displacement, self.reach, self.options.relaxation]
+        for kernel, pool in zip(self._limit_kernels, search.pools, strict=True):
+            self._recorder.launch(kernel, pool.groups, [pool.candidates, pool.pairs, *inputs], [self.limits])
+        outputs = [self.limits, self._motion.displacement]
+        self._recorder.launch(apply_limits, self._size, [self.reach], outputs)
+
+    def bind(self) -> None:
+        """The contacts of the pairs that exert a force, and the list of every index."""
+        self._recorder.alone(self._number.zero_)
+        self._recorder.alone(self._filled.zero_)
+        contacts, free, parts = self.contacts, self.limits.free, tuple(zip(self.near.pools, self._owners, self._first, strict=True))
+        for (own_pairs, write_contacts, _refresh), (pool, owners, first) in zip(self._feature_kernels, parts, strict=True):
+            self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [owners])
+            self._recorder.alone(wp.utils.array_scan, owners.number, owners.end)
+            self._recorder.launch(write_contacts, pool.groups, [pool.pairs, owners, first], [contacts])
+            self._recorder.launch(count_features, pool.room, [owners, first, contacts, free], [self._number])
+        self._recorder.alone(wp.utils.array_scan, self._number, contacts.first)
+        for pool, owners, first in parts:
+            self._recorder.launch(list_features, pool.room, [owners, first, free], [self._filled, contacts])
+        self._recorder.launch(sort_features, len(self.most), [], [contacts, self.most])
+
+    def refresh(self) -> None:
+        """Normals, distances and weights of the contacts where everything is now."""
+        for (_own, _write, refresh_contacts), pool, owners, first in zip(
+            self._feature_kernels, self.near.pools, self._owners, self._first, strict=True
+        ):
+            inputs = [owners, first, self._motion.start, self.options.parallel]
+            self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.contacts])
+
+    def set_material(self, model: Any, friction_epsilon: float, dt: float) -> None:
+        """The material of the contacts in the launches that follow."""
+        contacts = self.contacts
+        contacts.radius = self.options.radius
+        contacts.stiffness = float(model.soft_contact_ke)
+        contacts.damping_rate = float(model.soft_contact_kd) / dt
+        contacts.mu = float(model.soft_contact_mu)
+        contacts.slip = friction_epsilon * dt
+
+    def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]]) -> list[Stage]:
+        """The launches of a step up to where the last ways are known, each stage up to a search.
+
+        Args:
+            begin: Launches what comes before all searches: the first guess.
+            iterations: Launches of every iteration.
+        """
+        plan, every = _Plan(self), self.options.interval
+        plan.add(begin, self.begin)
+        if every < 0:
+            plan.look_around(at_start=True)
+            plan.add(functools.partial(self.limit, self.near))
+        plan.certify(known=every < 0)
+        for number, iterate in enumerate(iterations):
+            if every >= 0 and (number == 0 or (every > 0 and number % every == 0)):
+                if number > 0:
+                    plan.certify(known=True)
+                plan.look_around(at_start=False)
+            plan.add(self.refresh, iterate, functools.partial(self.limit, self.near))
+        plan.look_along(known=bool(iterations) or every < 0)
+        return plan.stages
+
+    # ---- beside the launches
+
+    def settle(self, search: PairSearch) -> None:
+        """After a search: where it had too little room make more, and search again. Never inside a capture of the user."""
+        if captured_by_user(self._recorder.device):
+            return
+        while search.grow():
+            self._recorder.forget()
+            if search is self.near:
+                material = self.contacts
+                self._make_contacts()
+                for name in ("radius", "stiffness", "damping_rate", "mu", "slip"):
+                    setattr(self.contacts, name, getattr(material, name))
+            launch_directly(search.run, self.reach, self._recorder)
+
+    def overflow(self) -> dict[str, tuple[int, int]]:
+        """Pairs that had no room in the last step, as {name: (needed, available)}. Reads the device."""
+        lost: dict[str, tuple[int, int]] = {}
+        for what, search in (("self_contact", self.near), ("self_contact_ways", self.ways)):
+            for pool in search.pools:
+                short = _shortage(pool)
+                if short is not None:
+                    lost[f"{what} {pool.kind.name}"] = short
+        return lost
+
+
+def _shortage(pool: PairPool) -> tuple[int, int] | None:
+    """What a pool needed and had, if that was too little."""
+    candidates, pairs = pool.needed()
+    if candidates > LANES * pool.candidate_groups:
+        return candidates, LANES * pool.candidate_groups
+    return (pairs, pool.room) if pairs > pool.room else None
+
+
+def _surface_of(tables: dict[str, Any]) -> Surface:
+    def rows(table: str, width: int) -> np.ndarray:
+        data = tables[table]
+        return data.arrays["indices"].numpy().reshape(-1, width) if data.count else np.empty((0, width), np.int32)
+
+    return Surface(rows("tri", 3), rows("edge", 4), tables["particle"].arrays["world"].numpy())
