@@ -2,6 +2,7 @@
 
 from hooke.geometry.heightfield import Heightfield
 from hooke.geometry.inertia import MassProperties, validate_inertia
+from hooke.geometry.intersect import intersecting_triangles, piercing_edges
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint
 from hooke.geometry.mesh import Mesh
 from hooke.geometry.repair import TriangleReport, check_triangles, repair, weld
@@ -10,5 +11,5 @@ from hooke.geometry.tetmesh import TetMesh
 
 __all__ = [
     "SHAPES", "GeoType", "Heightfield", "MassProperties", "Mesh", "ShapeKind", "SurfacePoint", "TetMesh", "TriangleReport",
-    "check_triangles", "repair", "shape_distance", "shape_kind", "validate_inertia", "weld",
+    "check_triangles", "intersecting_triangles", "piercing_edges", "repair", "shape_distance", "shape_kind", "validate_inertia", "weld",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Scene: a builder with what is needed to simulate and to picture it."""
+"""Scene: a builder with what is needed to simulate and to picture it, and what several scenes share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hooke.model.builder import ModelBuilder
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "self_contact", "write_rows"]
 
 
 @dataclass
@@ -38,3 +40,30 @@ class Scene:
     soft_contact: dict[str, float] = field(default_factory=dict)
     drive: Callable[[Any, Any, float], None] | None = None
     camera: dict[str, Any] = field(default_factory=dict)
+
+
+def self_contact(wanted: bool, radius: float, reach: float = 1.75, **others: Any) -> dict[str, Any]:
+    """Keywords of the solver for contact of surfaces with themselves and each other.
+
+    Args:
+        wanted: Whether there is any; if not, there are no keywords.
+        radius: Distance [m] below which surfaces repel.
+        reach: Distance of detection over ``radius``.
+        others: Further keywords of the solver.
+    """
+    if not wanted:
+        return {}
+    return {
+        "particle_enable_self_contact": True,
+        "particle_self_contact_radius": radius,
+        "particle_self_contact_margin": reach * radius,
+        **others,
+    }
+
+
+def write_rows(array: Any, rows: np.ndarray, values: np.ndarray) -> None:
+    """Write rows of an array of a state, in place where its memory is the host's."""
+    host = array.numpy()
+    host[rows] = values
+    if not array.device.is_cpu:
+        array.assign(host)
