@@ -46,8 +46,9 @@ class SolverVBD(SolverBase):
     """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
 
     Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
-    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``. Rigid-body dynamics and
-    self-contact are not available yet; what asks for them raises.
+    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``, and a fixed particle (inactive or
+    without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
+    Rigid-body dynamics and self-contact are not available yet; what asks for them raises.
 
     Args:
         model: The model; its particles must be coloured (``ModelBuilder.color()``).
