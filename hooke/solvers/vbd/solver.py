@@ -30,6 +30,7 @@ from hooke.solvers.vbd.contacts import (
     list_rows,
     make_contact_kernels,
     meet_bodies,
+    ramp_rows,
 )
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
@@ -71,10 +72,15 @@ class SolverVBD(SolverBase):
         particle_external_edge_contact_filtering_map: Used with self-contact.
         particle_contact_friction: ``"anchored"``: a contact below the Coulomb limit holds without creep. ``"smoothed"``: the law
             ramped over ``friction_epsilon``.
+        rigid_avbd_beta: Ramp of contacts with shapes [N/m^2]: their stiffness begins every step at ``rigid_contact_k_start`` and grows
+            by ``beta`` times the penetration from each iteration to the next, up to that of the material. 0 is the stiffness of
+            the material in all iterations. Damping is not ramped.
+        rigid_avbd_linear_beta: The same; None takes ``rigid_avbd_beta``.
+        rigid_contact_k_start: Stiffness [N/m] with which a ramp begins; without one it has no effect.
         deterministic: Sums have one owner and one order anyway, so results repeat bitwise with every setting.
 
     Other Args:
-        rigid_avbd_alpha: Of rigid bodies, like all names that begin with ``rigid_``; must keep its default.
+        rigid_avbd_alpha: Of rigid bodies, like all other names that begin with ``rigid_``; must keep its default.
 
     Raises:
         ValueError: An argument is out of range, particles have no colours, or particles of one colour share an element.
@@ -112,6 +118,8 @@ class SolverVBD(SolverBase):
         self.friction_epsilon = friction_epsilon
         self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
         self.particle_contact_friction = particle_contact_friction
+        self.rigid_avbd_linear_beta = rigid_avbd_beta if rigid_avbd_linear_beta is None else rigid_avbd_linear_beta
+        self.rigid_contact_k_start = rigid_contact_k_start
         self._tables = model_tables(model)
         self._check_bodies()
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
@@ -154,7 +162,9 @@ class SolverVBD(SolverBase):
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
                 self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
-            for _ in range(self.iterations):
+            for n in range(self.iterations):
+                if n and self.rigid_avbd_linear_beta and contacts is not None:
+                    self._ramp_contacts()
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
             if self._lanes is not None:
@@ -166,8 +176,9 @@ class SolverVBD(SolverBase):
         """All that the launches of a step depend on, beside the contents of arrays."""
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
+        ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
-        return versions, material, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
+        return versions, material, ramp, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -211,6 +222,13 @@ class SolverVBD(SolverBase):
             inputs = [color, self._particles, self._chain, w.rows, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
 
+    def _ramp_contacts(self) -> None:
+        """Between two iterations: contacts that are deep become stiffer."""
+        w = self.workspace
+        if self._lanes is not None:
+            self._lanes.finish(w.vertices)
+        self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
+
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
         if self.particle_contact_friction == "anchored":
@@ -246,6 +264,8 @@ class SolverVBD(SolverBase):
         material.mu = float(self.model.soft_contact_mu)
         material.hold = 1.0 if self.particle_contact_friction == "anchored" else 0.0
         material.slip = float(self.friction_epsilon)
+        material.beta = float(self.rigid_avbd_linear_beta)
+        material.start = float(self.rigid_contact_k_start) if material.beta else wp.inf
         return material
 
     def _launch(self, kernel: Any, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
