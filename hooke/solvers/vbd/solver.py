@@ -34,7 +34,7 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
-from hooke.solvers.vbd.options import check_options
+from hooke.solvers.vbd.options import check_arrays, check_material, check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
@@ -51,6 +51,9 @@ class SolverVBD(SolverBase):
     without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
     Rigid-body dynamics and self-contact are not available yet; what asks for them raises.
 
+    Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
+    (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
+
     Args:
         model: The model; its particles must be coloured (``ModelBuilder.color()``).
         iterations: Sweeps over all colours per step; 0 leaves the particles where inertia takes them.
@@ -65,7 +68,8 @@ class SolverVBD(SolverBase):
         particle_edge_contact_buffer_size: Used with self-contact.
         particle_collision_detection_interval: Used with self-contact.
         particle_edge_parallel_epsilon: Used with self-contact.
-        particle_enable_tile_solve: Cooperative block solves on CUDA; no effect on a CPU.
+        particle_enable_tile_solve: Accepted; has no effect yet. On a CPU sixteen particles are swept at a time with every setting, on
+            CUDA one thread solves one particle.
         particle_topological_contact_filter_threshold: Used with self-contact.
         particle_rest_shape_contact_exclusion_radius: Used with self-contact.
         particle_external_vertex_contact_filtering_map: Used with self-contact.
@@ -77,13 +81,15 @@ class SolverVBD(SolverBase):
             the material in all iterations. Damping is not ramped.
         rigid_avbd_linear_beta: The same; None takes ``rigid_avbd_beta``.
         rigid_contact_k_start: Stiffness [N/m] with which a ramp begins; without one it has no effect.
-        deterministic: Sums have one owner and one order anyway, so results repeat bitwise with every setting.
+        deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
+            every setting.
 
     Other Args:
         rigid_avbd_alpha: Of rigid bodies, like all other names that begin with ``rigid_``; must keep its default.
 
     Raises:
-        ValueError: An argument is out of range, particles have no colours, or particles of one colour share an element.
+        ValueError: An argument is out of range or of the wrong kind, particles have no colours, or particles of one colour share an
+            element.
         NotImplementedError: An argument or the model asks for rigid-body dynamics or self-contact.
 
     References:
@@ -121,6 +127,8 @@ class SolverVBD(SolverBase):
         self.rigid_avbd_linear_beta = rigid_avbd_beta if rigid_avbd_linear_beta is None else rigid_avbd_linear_beta
         self.rigid_contact_k_start = rigid_contact_k_start
         self._tables = model_tables(model)
+        read_filter_maps(given, self._tables)
+        warn_of_particle_pairs(model)
         self._check_bodies()
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device)
@@ -145,9 +153,10 @@ class SolverVBD(SolverBase):
             dt: Time step [s].
 
         Raises:
-            ValueError: ``dt`` is not positive and finite, or an array of a state has the wrong length or device.
+            ValueError: ``dt`` is not positive and finite, an array of a state has the wrong length or device, contacts are on another
+                device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
-        self._check_step(state_in, state_out, dt)
+        self._check_step(state_in, state_out, contacts, dt)
         self._prepare(contacts)
         self._recorder.run(self._key(state_in, state_out, contacts, dt), self._launch_step, state_in, state_out, contacts, dt)
         self._last_contacts = contacts
@@ -288,23 +297,26 @@ class SolverVBD(SolverBase):
 
         Raises:
             TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong, or an array of ``state`` lives on another device.
+            ValueError: Its length or device is wrong, or those of an array of ``state``; then nothing was changed.
         """
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
         launch_directly(self._reset, state, world_mask, wanted)
         self._last_pair = None
 
     def _reset(self, state: Any, world_mask: Any, wanted: StateFlags) -> None:
-        selected = self._select(world_mask)
         restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
         if not self.integrate_with_external_rigid_solver:
             restored += [("body", "q", StateFlags.BODY_Q), ("body", "qd", StateFlags.BODY_QD)]
-        for table, column, flag in restored:
-            value = getattr(state, f"{table}_{column}")
-            if value is None or not wanted & flag:
-                continue
-            if value.device != self.device:
-                raise ValueError(f"reset: state.{table}_{column} is on device {value.device}, the solver on {self.device}")
+        values = [
+            (table, column, getattr(state, f"{table}_{column}"))
+            for table, column, flag in restored
+            if wanted & flag and getattr(state, f"{table}_{column}") is not None
+        ]
+        for table, column, _value in values:
+            noun = "particles" if table == "particle" else "bodies"
+            check_arrays("reset: state", state, (f"{table}_{column}",), self._tables[table].count, noun, self.device)
+        selected = self._select(world_mask)
+        for table, column, value in values:
             arrays = self._tables[table].arrays
             self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
         w = self.workspace
@@ -503,20 +515,21 @@ class SolverVBD(SolverBase):
                 "the bodies (integrate_with_external_rigid_solver=True)"
             )
 
-    def _check_step(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _check_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         if not 0.0 < dt < float("inf"):
             raise ValueError(f"SolverVBD.step: expected dt > 0 s, found {dt}")
-        count = self._tables["particle"].count
+        check_material(self.model)
+        count, bodies = self._tables["particle"].count, self._tables["body"].count
+        moved = ("body_q",) if self.integrate_with_external_rigid_solver else ("body_q", "body_qd")
         for name, state in (("state_in", state_in), ("state_out", state_out)):
-            for field in ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd"):
-                array = getattr(state, field)
-                if array is None and (field == "particle_f" or not count):
-                    continue
-                if array is None or len(array) != count:
-                    found = 0 if array is None else len(array)
-                    raise ValueError(f"SolverVBD.step: {name}.{field} has {found} rows, the model {count} particles")
-                if array.device != self.device:
-                    raise ValueError(f"SolverVBD.step: {name}.{field} is on device {array.device}, the solver on {self.device}")
+            fields = ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd")
+            check_arrays(f"SolverVBD.step: {name}", state, fields, count, "particles", self.device)
+            if bodies:
+                check_arrays(f"SolverVBD.step: {name}", state, moved, bodies, "bodies", self.device)
+        if contacts is not None and contacts.soft_contact_count.device != self.device:
+            raise ValueError(
+                f"SolverVBD.step: contacts are on device {contacts.soft_contact_count.device}, the solver on {self.device}"
+            )
         if not self._warned_unswapped and count and not captured_by_user(self.device):
             self._notice_unswapped(state_in, state_out)
 
