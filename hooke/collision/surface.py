@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import warp as wp
 
@@ -93,9 +91,8 @@ def _step(start: np.ndarray, ring: np.ndarray, near_start: np.ndarray, near: np.
     return np.concatenate([owner, np.repeat(owner, number)]), np.concatenate([ring, near[first + step]])
 
 
-def _listed(given: dict[int, Any] | None, rows: int, both_ways: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A map {row: rows} as ``start`` and a sorted list; the other way round too where the rows are of one kind."""
-    pairs = np.array([(a, b) for a, others in (given or {}).items() for b in others], np.int64).reshape(-1, 2)
+def _listed(pairs: np.ndarray, rows: int, both_ways: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs as ``start`` of every row and a sorted list; the other way round too where both are of one kind."""
     if both_ways:
         pairs = np.concatenate([pairs, pairs[:, ::-1]])
     pairs = np.unique(pairs, axis=0)
@@ -104,7 +101,7 @@ def _listed(given: dict[int, Any] | None, rows: int, both_ways: bool) -> tuple[n
 
 def make_filter(
     surface: Surface, index: np.ndarray, particle: np.ndarray, rest: wp.array, ring: int, exclusion: float,
-    barred_triangles: dict[int, Any] | None, barred_edges: dict[int, Any] | None,
+    barred_triangles: np.ndarray, barred_edges: np.ndarray,
 ) -> PairFilter:  # fmt: skip
     """The filter of a surface.
 
@@ -115,8 +112,8 @@ def make_filter(
         rest: Positions of the rest shape [m], read when pairs are found.
         ring: Pairs with vertices fewer than this many edges apart exert no force; 1 and less keeps all that share no vertex.
         exclusion: Pairs closer than this in the rest shape exert no force [m]; 0 keeps all.
-        barred_triangles: {particle: triangles} that are not to meet.
-        barred_edges: {edge: edges}; it bars either way.
+        barred_triangles: Pairs (particle, triangle) that are not to meet, shape (n, 2).
+        barred_edges: Pairs of edges, shape (n, 2); in whichever order.
     """
     start, near = surface.rings(max(ring - 1, 0))
     number = np.diff(start)

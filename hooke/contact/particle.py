@@ -19,10 +19,16 @@ from hooke.contact.coulomb import anchored_edge, anchored_friction, slope_correc
 from hooke.contact.normal import normal_force
 from hooke.math import add, apply, constant, div, dot, isotropic, larger, mul, neg, norm, outer, select, sub, zero
 
-__all__ = ["FRICTION_LAWS", "make_particle_contact", "make_slip_correction"]
+__all__ = ["FRICTION_LAWS", "make_particle_contact", "make_slip_correction", "penetration"]
 
 FRICTION_LAWS = {"anchored": (anchored_friction, anchored_edge), "smoothed": (smoothed_friction, smoothed_edge)}
 """Secant and edge of a law by name. Their last argument is the row's ``grip``: a stiffness when anchored, a slip when smoothed."""
+
+
+@wp.func
+def penetration(offset: Any, normal: Any, radius: Any):
+    """How deep the particle stands in the surface, p of (1); ``offset`` = x - b."""
+    return radius - dot(normal, offset)
 
 
 @functools.cache
@@ -38,7 +44,9 @@ def make_particle_contact(friction: str) -> Any:
 
         ``offset`` = x - b, ``motion`` = x - x_s - (b - b_s), ``reach`` = x - a, ``damping_rate`` = c/dt.
         """
-        load, force, curvature = normal_force(radius - dot(normal, offset), neg(dot(normal, motion)), stiffness, damping_rate)
+        load, force, curvature = normal_force(
+            penetration(offset, normal, radius), neg(dot(normal, motion)), stiffness, damping_rate
+        )
         slip = reach - dot(normal, reach) * normal
         tangential = law(norm(slip), load, mu, grip)
         gradient = tangential * slip - force * normal

@@ -163,3 +163,17 @@ def test_state_on_another_device():
     state.particle_q = _Elsewhere(3)
     with pytest.raises(ValueError, match=r"state\.particle_q is on device"):
         SolverVBD(model).reset(state)
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_states_of_another_length(rows):
+    """Refused before anything is changed: a long one would be read past the end of the model's arrays."""
+    model = falling_particles()
+    state, solver = model.state(), SolverVBD(model)
+    state.particle_q.zero_()
+    state.particle_qd = wp.zeros(rows, dtype=wp.vec3, device="cpu")
+    with pytest.raises(ValueError, match=rf"state\.particle_qd has {rows} rows, the model 3 particles"):
+        solver.reset(state)
+    assert not state.particle_q.numpy().any()
+    solver.reset(state, flags=StateFlags.PARTICLE_Q)
+    assert np.array_equal(state.particle_q.numpy(), model.particle_q.numpy())

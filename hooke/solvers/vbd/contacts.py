@@ -12,7 +12,8 @@ from typing import Any
 import warp as wp
 
 from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
-from hooke.contact.particle import make_particle_contact
+from hooke.contact.normal import ramped_stiffness
+from hooke.contact.particle import make_particle_contact, penetration
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math import IndexLanes, VectorL, add, gather_numbers, gather_vectors, mul, sub
 from hooke.model.contacts import SoftRows
@@ -21,14 +22,15 @@ from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
 __all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_particles", "list_rows",
-           "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies"]  # fmt: skip
+           "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows"]  # fmt: skip
 
 
 @wp.struct
 class ContactMaterial:
-    """The particles' side of every contact, and the settings of friction.
+    """The particles' side of every contact, and the settings of friction and of the ramp.
 
-    With anchored friction the grip of a row is the larger of its stiffness and ``hold`` m/dt^2; smoothed, it is ``slip`` dt.
+    With anchored friction the grip of a row is the larger of its stiffness and ``hold`` m/dt^2; smoothed, it is ``slip`` dt. A step
+    begins with a stiffness of at most ``start``, and with each iteration it grows by ``beta`` times the penetration.
     """
 
     ke: wp.float32
@@ -36,6 +38,8 @@ class ContactMaterial:
     mu: wp.float32
     hold: wp.float32
     slip: wp.float32
+    start: wp.float32
+    beta: wp.float32
 
 
 @wp.func
@@ -140,11 +144,24 @@ def bind_rows(
             bound.normal[k] = n
             bound.radius[k] = particles.radius[i] + shapes.margin[s]
             stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
-            bound.stiffness[k] = stiffness
+            bound.stiffness[k] = wp.min(stiffness, material.start)
             bound.damping[k] = mix_damping(material.kd, shapes.material_kd[s])
             bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
+            # The grip is not ramped: a contact that sticks hangs on its anchor by the same spring in every iteration and step.
             hold = wp.max(stiffness, particles.mass[i] / (dt * dt))
             bound.grip[k] = wp.where(material.hold > 0.0, material.hold * hold, material.slip * dt)
+        i = next_item(work, i)
+
+
+@wp.kernel(enable_backward=False)
+def ramp_rows(work: Work, shapes: Shapes, vertices: VertexMotion, material: ContactMaterial, rows: ContactRows):
+    """Between iterations: the stiffness of every row for the next one."""
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        for r in range(rows.first[i], rows.first[i + 1]):
+            p = penetration(rows.offset[r] + vertices.displacement[i], rows.normal[r], rows.radius[r])
+            most = mix_stiffness(material.ke, shapes.material_ke[rows.shape[r]])
+            rows.stiffness[r] = ramped_stiffness(rows.stiffness[r], p, material.beta, most)
         i = next_item(work, i)
 
 

@@ -17,8 +17,10 @@ def finish_vertices(
     i = first_item(work, wp.tid())
     while i >= 0:
         vertices.seen[i] = 1
-        x = vertices.start[i] + vertices.displacement[i]
-        vertices.x[i] = x
-        q[i] = x
-        qd[i] = wp.where(is_fixed(particles, i), wp.vec3(0.0), vertices.displacement[i] / dt)
+        velocity = wp.vec3(0.0)
+        if not is_fixed(particles, i):
+            vertices.x[i] = vertices.start[i] + vertices.displacement[i]
+            velocity = vertices.displacement[i] / dt
+        q[i] = vertices.x[i]  # of a fixed particle what the caller wrote, bit by bit
+        qd[i] = velocity
         i = next_item(work, i)

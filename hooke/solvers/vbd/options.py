@@ -1,14 +1,51 @@
-"""Checks of the arguments of SolverVBD."""
+"""Checks of what SolverVBD is given: its arguments, the model's contact settings, and the states of a step."""
 
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from hooke.contact.particle import FRICTION_LAWS
+import numpy as np
+import warp as wp
 
-__all__ = ["check_options"]
+from hooke.contact.particle import FRICTION_LAWS
+from hooke.model.model import Model
+
+__all__ = ["check_arrays", "check_material", "check_options", "read_filter_map", "read_filter_maps", "warn_of_particle_pairs"]
+
+_FLAGS = ("integrate_with_external_rigid_solver", "particle_enable_self_contact", "particle_enable_tile_solve")
+
+_INTEGERS = {
+    "iterations": 0,
+    "particle_vertex_contact_buffer_size": 1,
+    "particle_edge_contact_buffer_size": 1,
+    "particle_collision_detection_interval": None,
+    "particle_topological_contact_filter_threshold": 0,
+}
+"""Arguments that are integers, with the least value."""
+
+_NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "friction_epsilon": ("> 0 m/s", lambda value: value > 0.0),
+    "particle_self_contact_radius": ("> 0 m", lambda value: value > 0.0),
+    "particle_self_contact_margin": ("> 0 m", lambda value: value > 0.0),
+    "particle_conservative_bound_relaxation": ("between 0 and 1", lambda value: 0.0 < value < 1.0),
+    "particle_edge_parallel_epsilon": (">= 0", lambda value: value >= 0.0),
+    "particle_rest_shape_contact_exclusion_radius": (">= 0 m", lambda value: value >= 0.0),
+    "rigid_avbd_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
+    "rigid_avbd_linear_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
+    "rigid_contact_k_start": ("> 0 N/m", lambda value: value > 0.0),
+}
+"""Arguments that are finite numbers: what is expected, in words and as a test."""
+
+_RAMP = ("rigid_avbd_beta", "rigid_avbd_linear_beta", "rigid_contact_k_start")
+"""Arguments named after rigid bodies that act on contacts of particles as well."""
+
+_PAIR_SETTINGS = ("ke", "kd", "kf", "mu", "cohesion", "adhesion", "grid")
+"""Attributes ``particle_*`` of a model for contact between loose particles."""
 
 
 def check_options(constructor: Any, given: dict[str, Any]) -> None:
@@ -19,25 +56,141 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
         given: Its arguments by name.
 
     Raises:
-        ValueError: A value is out of range.
-        NotImplementedError: An option asks for self-contact or rigid bodies.
+        ValueError: A value is out of range or of the wrong kind.
+        NotImplementedError: An option asks for rigid bodies.
     """
-    iterations, law = given["iterations"], given["particle_contact_friction"]
-    if isinstance(iterations, bool) or not isinstance(iterations, numbers.Integral) or iterations < 0:
-        raise ValueError(f"SolverVBD: expected iterations as an integer >= 0, found {iterations!r}")
-    if not 0.0 < given["friction_epsilon"] < float("inf"):
-        raise ValueError(f"SolverVBD: expected friction_epsilon > 0 m/s, found {given['friction_epsilon']!r}")
+    defaults = {name: parameter.default for name, parameter in inspect.signature(constructor).parameters.items()}
+    for name in _FLAGS:
+        if not isinstance(given[name], (bool, np.bool_)):
+            raise ValueError(f"SolverVBD: expected {name} as True or False, found {given[name]!r}")
+    for name, least in _INTEGERS.items():
+        _check_integer(name, given[name], least)
+    for name, (wanted, accepts) in _NUMBERS.items():
+        if given[name] is None and defaults[name] is None:
+            continue
+        if not _is_number(given[name]) or not accepts(float(given[name])):
+            raise ValueError(f"SolverVBD: expected {name} as a finite number {wanted}, found {given[name]!r}")
+    law, mode, ownership = (
+        given[name] for name in ("particle_contact_friction", "deterministic", "particle_self_contact_ownership")
+    )
+    if ownership not in ("feature", "pair"):
+        raise ValueError(f"SolverVBD: expected particle_self_contact_ownership as 'feature' or 'pair', found {ownership!r}")
     if law not in FRICTION_LAWS:
         raise ValueError(f"SolverVBD: expected particle_contact_friction as one of {sorted(FRICTION_LAWS)}, found {law!r}")
-    if not 0.0 < given["particle_conservative_bound_relaxation"] < 1.0:
-        raise ValueError(
-            "SolverVBD: expected particle_conservative_bound_relaxation between 0 and 1, found "
-            f"{given['particle_conservative_bound_relaxation']!r}"
-        )
-    defaults = inspect.signature(constructor).parameters
+    if mode is not None and not isinstance(mode, getattr(wp, "DeterministicMode", ())):
+        raise ValueError(f"SolverVBD: expected deterministic as a warp.DeterministicMode or None, found {mode!r}")
+    if given["particle_enable_self_contact"]:
+        _check_self_contact_distances(given["particle_self_contact_radius"], given["particle_self_contact_margin"])
     for name, value in given.items():
-        if name.startswith("rigid_") and value != defaults[name].default:
+        if name.startswith("rigid_") and name not in _RAMP and value != defaults[name]:
             raise NotImplementedError(
                 f"SolverVBD({name}={value!r}): rigid bodies are not available yet, so this argument must keep its default "
-                f"{defaults[name].default!r}"
+                f"{defaults[name]!r}"
             )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _check_integer(name: str, value: Any, least: int | None) -> None:
+    if not _is_integer(value) or (least is not None and value < least):
+        wanted = "an integer" if least is None else f"an integer >= {least}"
+        raise ValueError(f"SolverVBD: expected {name} as {wanted}, found {value!r}")
+
+
+def _check_self_contact_distances(radius: float, margin: float) -> None:
+    if margin < radius:
+        raise ValueError(
+            f"SolverVBD: particle_self_contact_margin ({margin} m) is smaller than particle_self_contact_radius ({radius} m), so "
+            "pairs would act before they are found; take 1.5 to 2 times the radius as the margin"
+        )
+
+
+def read_filter_maps(given: dict[str, Any], tables: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (vertex, triangle) and (edge, edge) that self-contact is to leave out, see :func:`read_filter_map`."""
+    vertex, triangle, edge = (
+        (noun, tables[table].count) for noun, table in (("vertex", "particle"), ("triangle", "tri"), ("edge", "edge"))
+    )
+    names = "particle_external_vertex_contact_filtering_map", "particle_external_edge_contact_filtering_map"
+    return read_filter_map(names[0], given[names[0]], vertex, triangle), read_filter_map(names[1], given[names[1]], edge, edge)
+
+
+def read_filter_map(name: str, given: Any, keys: tuple[str, int], values: tuple[str, int]) -> np.ndarray:
+    """The pairs of a map of contacts to leave out.
+
+    Args:
+        name: Argument, for messages.
+        given: ``{key: list or set of values}``; None is no pairs.
+        keys: What a key is, in words, and how many of them there are.
+        values: The same for the values.
+
+    Returns:
+        Pairs (key, value) int32, shape (n, 2), sorted, each once.
+
+    Raises:
+        ValueError: It is no such map, or names something that does not exist.
+    """
+    if given is None:
+        return np.empty((0, 2), np.int32)
+    if not isinstance(given, Mapping):
+        raise ValueError(f"SolverVBD: expected {name} as a dict from {keys[0]} to a list or set of {values[0]}s, found {given!r}")
+    pairs = set()
+    for key, entries in given.items():
+        _check_index(name, "key", key, *keys)
+        if not isinstance(entries, (list, tuple, set, frozenset, np.ndarray)):
+            raise ValueError(f"SolverVBD: expected {name}[{key!r}] as a list or set of {values[0]}s, found {entries!r}")
+        for entry in entries:
+            _check_index(f"{name}[{key!r}]", "entry", entry, *values)
+            pairs.add((int(key), int(entry)))
+    return np.array(sorted(pairs), np.int32).reshape(-1, 2)
+
+
+def _check_index(name: str, role: str, value: Any, noun: str, count: int) -> None:
+    if not _is_integer(value) or not 0 <= value < count:
+        raise ValueError(f"SolverVBD: expected every {role} of {name} as a {noun} from 0 to {count - 1}, found {value!r}")
+
+
+def warn_of_particle_pairs(model: Any) -> None:
+    """Say that loose particles do not meet, where a model has settings for that.
+
+    Models of other packages have them all, whether somebody asks or not; cohesion and adhesion act only when they are set.
+    """
+    if isinstance(model, Model):
+        asked = [name for name in _PAIR_SETTINGS if vars(model).get(f"particle_{name}") is not None]
+    else:
+        asked = [name for name in ("cohesion", "adhesion") if getattr(model, f"particle_{name}", None)]
+    if asked:
+        found = ", ".join(f"model.particle_{name}" for name in asked)
+        warnings.warn(
+            f"SolverVBD: {found} will have no effect: this solver has no contact between loose particles, which pass through each "
+            "other; particles meet shapes only",
+            stacklevel=3,
+        )
+
+
+def check_material(model: Any) -> None:
+    """Refuse settings of contact that are no material."""
+    for name in ("soft_contact_ke", "soft_contact_kd", "soft_contact_mu"):
+        value = getattr(model, name)
+        if not 0.0 <= value < math.inf:
+            raise ValueError(f"SolverVBD.step: expected model.{name} >= 0 and finite, found {value!r}")
+
+
+def check_arrays(where: str, state: Any, fields: tuple[str, ...], rows: int, noun: str, device: Any) -> None:
+    """Refuse arrays of a state that are missing, of another length than the model's or on another device.
+
+    ``particle_f`` may be missing, and all may where the model has no rows.
+    """
+    for field in fields:
+        array = getattr(state, field)
+        if array is None and (not rows or field == "particle_f"):
+            continue
+        if array is None or len(array) != rows:
+            raise ValueError(f"{where}.{field} has {0 if array is None else len(array)} rows, the model {rows} {noun}")
+        if array.device != device:
+            raise ValueError(f"{where}.{field} is on device {array.device}, the solver on {device}")

@@ -6,6 +6,9 @@ particle had in the step before,
     d = h v + h^2 clamp(a . e, 0, |p|) e                                                           (1)
 
 A particle in free fall starts where inertia takes it, a resting one where it rests: few sweeps then suffice for both.
+
+A fixed particle stands where the caller has put it. If it came out of a step, it has moved from there over this one, so that dampers
+and friction see it move; else it has always been there.
 """
 
 import warp as wp
@@ -52,11 +55,17 @@ def predict_vertices(
 ):
     i = first_item(work, wp.tid())
     while i >= 0:
-        if wp.length(q[i] - vertices.x[i]) > MOVED * particles.radius[i]:
-            vertices.seen[i] = 0  # the caller has put it elsewhere
+        start = q[i]
         target = wp.vec3(0.0)
         guess = wp.vec3(0.0)
-        if not is_fixed(particles, i):
+        if is_fixed(particles, i):
+            if vertices.seen[i] != 0:
+                start = vertices.x[i]
+                target = q[i] - start
+                guess = target
+        else:
+            if wp.length(q[i] - vertices.x[i]) > MOVED * particles.radius[i]:
+                vertices.seen[i] = 0  # the caller has put it elsewhere
             w = particles.world[i]
             push = gravity[wp.where(w < 0, gravity.shape[0] - 1, w)] + particles.inv_mass[i] * f[i]
             target = dt * (qd[i] + dt * push)
@@ -64,7 +73,8 @@ def predict_vertices(
             if adaptive != 0 and vertices.seen[i] != 0:
                 guess = first_guess(qd[i], vertices.velocity[i], push, dt)
         vertices.velocity[i] = qd[i]
-        vertices.start[i] = q[i]
+        vertices.start[i] = start
+        vertices.x[i] = q[i]
         vertices.target[i] = target
         vertices.displacement[i] = guess
         i = next_item(work, i)

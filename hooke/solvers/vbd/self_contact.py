@@ -41,9 +41,10 @@ class SelfContactOptions:
 
     Args:
         given: Its arguments by name.
+        barred: Pairs (vertex, triangle) and (edge, edge) that are not to meet.
     """
 
-    def __init__(self, given: dict[str, Any]):
+    def __init__(self, given: dict[str, Any], barred: tuple[np.ndarray, np.ndarray]):
         self.radius = float(given["particle_self_contact_radius"])
         self.margin = float(given["particle_self_contact_margin"])
         self.relaxation = float(given["particle_conservative_bound_relaxation"])
@@ -52,8 +53,7 @@ class SelfContactOptions:
         self.parallel = float(given["particle_edge_parallel_epsilon"])
         self.rings = int(given["particle_topological_contact_filter_threshold"])
         self.exclusion = float(given["particle_rest_shape_contact_exclusion_radius"])
-        self.barred_triangles = given["particle_external_vertex_contact_filtering_map"]
-        self.barred_edges = given["particle_external_edge_contact_filtering_map"]
+        self.barred_triangles, self.barred_edges = barred
         self.own_all = given["particle_self_contact_ownership"] == "pair"
 
 

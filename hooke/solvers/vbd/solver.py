@@ -30,11 +30,12 @@ from hooke.solvers.vbd.contacts import (
     list_rows,
     make_contact_kernels,
     meet_bodies,
+    ramp_rows,
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
-from hooke.solvers.vbd.options import check_options
+from hooke.solvers.vbd.options import check_arrays, check_material, check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
@@ -48,8 +49,12 @@ class SolverVBD(SolverBase):
     """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
 
     Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
-    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``. Rigid-body dynamics and
-    self-contact are not available yet; what asks for them raises.
+    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``, and a fixed particle (inactive or
+    without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
+    Rigid-body dynamics and self-contact are not available yet; what asks for them raises.
+
+    Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
+    (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
 
     Args:
         model: The model; its particles must be coloured (``ModelBuilder.color()``).
@@ -65,20 +70,28 @@ class SolverVBD(SolverBase):
         particle_edge_contact_buffer_size: Used with self-contact.
         particle_collision_detection_interval: Used with self-contact.
         particle_edge_parallel_epsilon: Used with self-contact.
-        particle_enable_tile_solve: Cooperative block solves on CUDA; no effect on a CPU.
+        particle_enable_tile_solve: Accepted; has no effect yet. On a CPU sixteen particles are swept at a time with every setting, on
+            CUDA one thread solves one particle.
         particle_topological_contact_filter_threshold: Used with self-contact.
         particle_rest_shape_contact_exclusion_radius: Used with self-contact.
         particle_external_vertex_contact_filtering_map: Used with self-contact.
         particle_external_edge_contact_filtering_map: Used with self-contact.
         particle_contact_friction: ``"anchored"``: a contact below the Coulomb limit holds without creep. ``"smoothed"``: the law
             ramped over ``friction_epsilon``.
-        deterministic: Sums have one owner and one order anyway, so results repeat bitwise with every setting.
+        rigid_avbd_beta: Ramp of contacts with shapes [N/m^2]: their stiffness begins every step at ``rigid_contact_k_start`` and grows
+            by ``beta`` times the penetration from each iteration to the next, up to that of the material. 0 is the stiffness of
+            the material in all iterations. Damping is not ramped.
+        rigid_avbd_linear_beta: The same; None takes ``rigid_avbd_beta``.
+        rigid_contact_k_start: Stiffness [N/m] with which a ramp begins; without one it has no effect.
+        deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
+            every setting.
 
     Other Args:
-        rigid_avbd_alpha: Of rigid bodies, like all names that begin with ``rigid_``; must keep its default.
+        rigid_avbd_alpha: Of rigid bodies, like all other names that begin with ``rigid_``; must keep its default.
 
     Raises:
-        ValueError: An argument is out of range, particles have no colours, or particles of one colour share an element.
+        ValueError: An argument is out of range or of the wrong kind, particles have no colours, or particles of one colour share an
+            element.
         NotImplementedError: An argument or the model asks for rigid-body dynamics or self-contact.
 
     References:
@@ -114,8 +127,12 @@ class SolverVBD(SolverBase):
         self.friction_epsilon = friction_epsilon
         self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
         self.particle_contact_friction = particle_contact_friction
+        self.rigid_avbd_linear_beta = rigid_avbd_beta if rigid_avbd_linear_beta is None else rigid_avbd_linear_beta
+        self.rigid_contact_k_start = rigid_contact_k_start
         self._tables = model_tables(model)
-        self._self_contact = SelfContactOptions(given) if particle_enable_self_contact else None
+        barred = read_filter_maps(given, self._tables)
+        self._self_contact = SelfContactOptions(given, barred) if particle_enable_self_contact else None
+        warn_of_particle_pairs(model)
         self._check_bodies()
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device)
@@ -140,9 +157,10 @@ class SolverVBD(SolverBase):
             dt: Time step [s].
 
         Raises:
-            ValueError: ``dt`` is not positive and finite, or an array of a state has the wrong length or device.
+            ValueError: ``dt`` is not positive and finite, an array of a state has the wrong length or device, contacts are on another
+                device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
-        self._check_step(state_in, state_out, dt)
+        self._check_step(state_in, state_out, contacts, dt)
         self._prepare(contacts)
         key = self._key(state_in, state_out, contacts, dt)
         if self._surface is None:
@@ -157,8 +175,8 @@ class SolverVBD(SolverBase):
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
             self._begin(state_in, state_out, contacts, dt)
-            for _ in range(self.iterations):
-                self._iterate(dt)
+            for number in range(self.iterations):
+                self._iterate(number, contacts, dt)
             self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -169,8 +187,10 @@ class SolverVBD(SolverBase):
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
 
-    def _iterate(self, dt: float) -> None:
+    def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
+        if number and self.rigid_avbd_linear_beta and contacts is not None:
+            self._ramp_contacts()
         for color in range(len(self._colors)):
             self._sweep(color, dt)
 
@@ -180,7 +200,8 @@ class SolverVBD(SolverBase):
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
-        for stage in surface.stages(begin, [functools.partial(self._iterate, dt)] * self.iterations):
+        iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
+        for stage in surface.stages(begin, iterations):
             self._recorder.run((stage.name, *key), stage)
             surface.settle(stage.search)
         self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
@@ -194,8 +215,9 @@ class SolverVBD(SolverBase):
         """All that the launches of a step depend on, beside the contents of arrays."""
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
+        ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
-        return versions, material, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
+        return versions, material, ramp, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -238,6 +260,13 @@ class SolverVBD(SolverBase):
         else:
             inputs = [color, self._particles, self._chain, w.rows, self._features, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
+
+    def _ramp_contacts(self) -> None:
+        """Between two iterations: contacts that are deep become stiffer."""
+        w = self.workspace
+        if self._lanes is not None:
+            self._lanes.finish(w.vertices)
+        self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -282,6 +311,8 @@ class SolverVBD(SolverBase):
         material.mu = float(self.model.soft_contact_mu)
         material.hold = 1.0 if self.particle_contact_friction == "anchored" else 0.0
         material.slip = float(self.friction_epsilon)
+        material.beta = float(self.rigid_avbd_linear_beta)
+        material.start = float(self.rigid_contact_k_start) if material.beta else wp.inf
         return material
 
     def _launch(self, kernel: Any, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
@@ -304,23 +335,26 @@ class SolverVBD(SolverBase):
 
         Raises:
             TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong, or an array of ``state`` lives on another device.
+            ValueError: Its length or device is wrong, or those of an array of ``state``; then nothing was changed.
         """
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
         launch_directly(self._reset, state, world_mask, wanted)
         self._last_pair = None
 
     def _reset(self, state: Any, world_mask: Any, wanted: StateFlags) -> None:
-        selected = self._select(world_mask)
         restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
         if not self.integrate_with_external_rigid_solver:
             restored += [("body", "q", StateFlags.BODY_Q), ("body", "qd", StateFlags.BODY_QD)]
-        for table, column, flag in restored:
-            value = getattr(state, f"{table}_{column}")
-            if value is None or not wanted & flag:
-                continue
-            if value.device != self.device:
-                raise ValueError(f"reset: state.{table}_{column} is on device {value.device}, the solver on {self.device}")
+        values = [
+            (table, column, getattr(state, f"{table}_{column}"))
+            for table, column, flag in restored
+            if wanted & flag and getattr(state, f"{table}_{column}") is not None
+        ]
+        for table, column, _value in values:
+            noun = "particles" if table == "particle" else "bodies"
+            check_arrays("reset: state", state, (f"{table}_{column}",), self._tables[table].count, noun, self.device)
+        selected = self._select(world_mask)
+        for table, column, value in values:
             arrays = self._tables[table].arrays
             self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
         w = self.workspace
@@ -552,20 +586,21 @@ class SolverVBD(SolverBase):
                 "the bodies (integrate_with_external_rigid_solver=True)"
             )
 
-    def _check_step(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _check_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         if not 0.0 < dt < float("inf"):
             raise ValueError(f"SolverVBD.step: expected dt > 0 s, found {dt}")
-        count = self._tables["particle"].count
+        check_material(self.model)
+        count, bodies = self._tables["particle"].count, self._tables["body"].count
+        moved = ("body_q",) if self.integrate_with_external_rigid_solver else ("body_q", "body_qd")
         for name, state in (("state_in", state_in), ("state_out", state_out)):
-            for field in ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd"):
-                array = getattr(state, field)
-                if array is None and (field == "particle_f" or not count):
-                    continue
-                if array is None or len(array) != count:
-                    found = 0 if array is None else len(array)
-                    raise ValueError(f"SolverVBD.step: {name}.{field} has {found} rows, the model {count} particles")
-                if array.device != self.device:
-                    raise ValueError(f"SolverVBD.step: {name}.{field} is on device {array.device}, the solver on {self.device}")
+            fields = ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd")
+            check_arrays(f"SolverVBD.step: {name}", state, fields, count, "particles", self.device)
+            if bodies:
+                check_arrays(f"SolverVBD.step: {name}", state, moved, bodies, "bodies", self.device)
+        if contacts is not None and contacts.soft_contact_count.device != self.device:
+            raise ValueError(
+                f"SolverVBD.step: contacts are on device {contacts.soft_contact_count.device}, the solver on {self.device}"
+            )
         if not self._warned_unswapped and count and not captured_by_user(self.device):
             self._notice_unswapped(state_in, state_out)
 

@@ -17,8 +17,9 @@ NOBODY = wp.constant(2)
 class VertexMotion:
     """Particles within a step: where they started, where inertia takes them, and the way found so far.
 
-    ``x`` is where the last step ended; ``velocity`` is that at the start of the step; ``seen`` is 0 for a particle that did not come
-    out of a step where this one starts: before its first step, after a reset, or moved by the caller.
+    ``x`` is where the caller has put them, and then where the step ended; ``velocity`` is that at the start of the step; ``seen`` is 0
+    for a particle that did not come out of a step where this one starts: before its first step, after a reset, or, if it is free,
+    moved by the caller.
     """
 
     seen: wp.array(dtype=wp.int32)
