@@ -72,7 +72,7 @@ def test_values_that_are_accepted(model, name, value):
 
 
 def test_margin_of_self_contact(model):
-    """Only where self-contact is on, and before it is said to be missing."""
+    """Only where self-contact is on."""
     SolverVBD(model, particle_self_contact_radius=0.3, particle_self_contact_margin=0.1)
     with pytest.raises(ValueError, match=r"margin \(0\.1 m\) is smaller than .*radius \(0\.3 m\).*1\.5 to 2 times"):
         SolverVBD(model, particle_enable_self_contact=True, particle_self_contact_radius=0.3, particle_self_contact_margin=0.1)
@@ -134,14 +134,14 @@ def test_models_without_such_settings_are_not_warned_of():
         SolverVBD(other)
 
 
+def test_ownership_error_lists_the_kinds(model):
+    with pytest.raises(ValueError, match="'feature' or 'pair'"):
+        SolverVBD(model, particle_self_contact_ownership="none")
+
+
 def test_friction_error_lists_the_laws(model):
     with pytest.raises(ValueError, match="anchored.*smoothed"):
         SolverVBD(model, particle_contact_friction="none")
-
-
-def test_self_contact_is_refused(model):
-    with pytest.raises(NotImplementedError, match="particle_enable_self_contact"):
-        SolverVBD(model, particle_enable_self_contact=True)
 
 
 RAMP = ("rigid_avbd_beta", "rigid_avbd_linear_beta", "rigid_contact_k_start")
