@@ -14,7 +14,6 @@ from hooke.collision.self_contact import (
     PairKind,
     Pairs,
     Reach,
-    find_candidates,
     make_pair_kernels,
 )
 from hooke.collision.surface import PairFilter, Surface
@@ -81,12 +80,11 @@ class PairPool:
         """Make room; what is in there is dropped."""
         device = self.device
         if candidates > self._room[0]:
-            groups = -(-candidates // LANES)
-            self._room[0] = LANES * groups
-            self.candidates = Candidates()
+            self._room[0] = candidates
+            self.candidates, room = Candidates(), candidates + LANES  # the last are read sixteen at a time
             for name, length in (
-                ("query", LANES * groups), ("target", LANES * groups), ("number", self.leaves), ("end", self.leaves),
-                ("kept", groups), ("acts", groups), ("kept_number", groups), ("kept_end", groups),
+                ("query", room), ("target", room), ("acts", room), ("start", self.leaves), ("number", self.leaves),
+                ("end", self.leaves), ("total", 1),
             ):  # fmt: skip
                 setattr(self.candidates, name, wp.zeros(length, dtype=wp.int32, device=device))
         if pairs > self._room[1]:
@@ -112,14 +110,16 @@ class PairPool:
         """Groups of 16 pairs that there is room for."""
         return self._room[1] // LANES
 
-    @property
-    def candidate_groups(self) -> int:
-        """Groups of 16 candidates that there is room for."""
-        return self._room[0] // LANES
-
     def needed(self) -> tuple[int, int]:
         """Candidates and pairs found by the last search; the latter counts only what there was room to look at. Reads the device."""
-        return int(self.candidates.end[-1:].numpy()[0]), int(self.candidates.kept_end[-1:].numpy()[0])
+        return int(self.candidates.total.numpy()[0]), int(self.candidates.end[-1:].numpy()[0])
+
+    def shortage(self) -> tuple[int, int] | None:
+        """What the last search needed and had, if that was too little; None if not. Reads the device."""
+        for needed, room in zip(self.needed(), self._room, strict=True):
+            if needed > room:
+                return needed, room
+        return None
 
     def grow(self) -> bool:
         """Make room for what the last search found; whether it had too little."""
@@ -162,7 +162,7 @@ class PairSearch:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a search launches."""
-        return [fit_leaves, merge_boxes, find_candidates, *(kernel for pool in self.pools for kernel in pool.kernels)]
+        return [fit_leaves, merge_boxes, *(kernel for pool in self.pools for kernel in pool.kernels)]
 
     def run(self, reach: Reach, recorder: Any) -> None:
         """Find the pairs of what ``reach`` says; launches only. Nothing is found while ``any_mover`` is 0."""
@@ -170,16 +170,19 @@ class PairSearch:
         trees.fit(reach, self.any_mover, recorder)
         self._run(self.vertex_triangle, trees.vertices, trees.triangles, reach, recorder)
         self._run(self.edge_edge, trees.edges, trees.edges, reach, recorder)
+        self.separate(reach, recorder)
+
+    def separate(self, reach: Reach, recorder: Any) -> None:
+        """Find the separators of the pairs where ``reach`` says that they are."""
+        for pool in self.pools:
+            inputs = [pool.candidates, reach, self._parallel]
+            recorder.launch(pool.kernels[2], pool.groups, inputs, [pool.pairs])
 
     def _run(self, pool: PairPool, query: BoxTree, target: BoxTree, reach: Reach, recorder: Any) -> None:
         found, pairs = pool.candidates, pool.pairs
-        choose_pairs, write_pairs, separate_pairs = pool.kernels
-        same = int(query is target)
-        recorder.launch(find_candidates, query.leaves, [query.view, target.view, same, 0, self.any_mover], [found])
+        find_pairs, write_pairs, _separate_pairs = pool.kernels
+        recorder.alone(found.total.zero_)
+        inputs = [query.view, target.view, int(query is target), reach, self._filter, self._parallel, self.any_mover]
+        recorder.launch(find_pairs, query.leaves, inputs, [found])
         recorder.alone(wp.utils.array_scan, found.number, found.end)
-        recorder.launch(find_candidates, query.leaves, [query.view, target.view, same, 1, self.any_mover], [found])
-        inputs = [query.view, target.view, reach, self._filter, self._parallel]
-        recorder.launch(choose_pairs, pool.candidate_groups, inputs, [found])
-        recorder.alone(wp.utils.array_scan, found.kept_number, found.kept_end)
-        recorder.launch(write_pairs, pool.candidate_groups, [query.view, target.view, found], [pairs])
-        recorder.launch(separate_pairs, pool.groups, [found, reach, self._parallel], [pairs])
+        recorder.launch(write_pairs, query.leaves, [query.view, target.view, found], [pairs])

@@ -2,16 +2,16 @@
 
 Every index (a particle, in whatever order the caller keeps them) has a box around all places that it may take. A pair of features
 whose boxes around their corners do not meet cannot touch, wherever within its box each corner goes. The others are candidates; those
-whose distance is less than the sum of the radii of both sides are pairs. Candidates and pairs are counted, summed and then written, so
-that a pair has a place that depends on nothing but the data, and the number needed is known when there is no room.
+whose distance is less than the sum of the radii of both sides are pairs. Pairs are counted, summed and then written, so that a pair has
+a place that depends on nothing but the data, and the number needed is known when there is no room.
 
 A feature has four corners in all, of which the first (a vertex) or the first two (an edge) are its A side, the others its B side.
 Between the sides of a pair stands a separator: the direction n from B to A in which they are ``gap`` apart,
 
     gap = min_A n.x - max_B n.x                                                                     (1)
 
-certified by this projection, whatever rounding did to n. It is the direction between the nearest points, or the normal of the triangle
-or of both edges where those are too near for a direction.
+certified by this projection, whatever rounding did to n. It is the direction between the nearest points; where these are too near for
+single precision to tell a direction, it is found in double precision.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from hooke.math import (
     spread,
     store_numbers,
     sub,
-    vector,
+    zero,
 )
 
 __all__ = ["EDGE_EDGE", "VERTEX_TRIANGLE", "Candidates", "PairKind", "Pairs", "Reach", "make_pair_kernels"]
@@ -59,6 +59,8 @@ COARSE = wp.constant(4.0 / 2.0**23)
 """Rounding of a coordinate that a separator allows for, as a part of the coordinate."""
 FINE = wp.constant(1.0e-6)
 """The least that it allows for [m]."""
+EXACT = wp.constant(0.9)
+"""Part of the distance that a separator must reach in single precision."""
 
 
 @wp.struct
@@ -79,20 +81,18 @@ class Reach:
 
 @wp.struct
 class Candidates:
-    """Slots of features whose boxes meet: found by leaf ``number``, with running sum ``end``.
+    """Slots of features whose boxes meet: those of leaf g from ``start[g]`` on, ``total`` in all.
 
-    Of every 16 of them ``kept`` is a bit for each that is a pair, ``acts`` a bit for each that exerts a force; ``kept_number`` and
-    ``kept_end`` count the former.
+    The first ``number[g]`` of a leaf are pairs, with running sum ``end``; ``acts`` says whether each exerts a force.
     """
 
     query: wp.array(dtype=wp.int32)
     target: wp.array(dtype=wp.int32)
+    acts: wp.array(dtype=wp.int32)
+    start: wp.array(dtype=wp.int32)
     number: wp.array(dtype=wp.int32)
     end: wp.array(dtype=wp.int32)
-    kept: wp.array(dtype=wp.int32)
-    acts: wp.array(dtype=wp.int32)
-    kept_number: wp.array(dtype=wp.int32)
-    kept_end: wp.array(dtype=wp.int32)
+    total: wp.array(dtype=wp.int32)
 
 
 @wp.struct
@@ -117,48 +117,42 @@ class Pairs:
     weight: wp.array(dtype=wp.float32)
 
 
-@wp.struct
-class Corners:
-    """Corners of 16 pairs as seen from the first."""
+@wp.func
+def nearest_vertex_triangle(b: Any, c: Any, d: Any, parallel: Any):
+    """From the nearest point of the triangle to the vertex, and the weights of the triangle's last two corners.
 
-    b: VectorL
-    c: VectorL
-    d: VectorL
+    Corners are seen from the first one.
+    """
+    v, w = nearest_on_triangle(neg(b), c - b, d - b)
+    return neg(b + v * (c - b) + w * (d - b)), v, w
 
 
 @wp.func
-def nearest_vertex_triangle(at: Corners, parallel: Lanes):
-    """From the nearest point of the triangle to the vertex, and the weights of the triangle's last two corners."""
-    wc, wd = nearest_on_triangle(neg(at.b), at.c - at.b, at.d - at.b)
-    return neg(at.b + wc * (at.c - at.b) + wd * (at.d - at.b)), wc, wd
-
-
-@wp.func
-def nearest_edge_edge(at: Corners, parallel: Lanes):
+def nearest_edge_edge(b: Any, c: Any, d: Any, parallel: Any):
     """From the nearest point of the second edge to that of the first, and the places on both."""
-    s, t = nearest_on_segments(neg(at.c), at.b, at.d - at.c, parallel)
-    return s * at.b - at.c - t * (at.d - at.c), s, t
+    s, t = nearest_on_segments(neg(c), b, d - c, parallel)
+    return s * b - c - t * (d - c), s, t
 
 
 @wp.func
-def normal_vertex_triangle(at: Corners):
-    return cross(at.c - at.b, at.d - at.b)
+def normal_vertex_triangle(b: Any, c: Any, d: Any):
+    return cross(c - b, d - b)
 
 
 @wp.func
-def normal_edge_edge(at: Corners):
-    return cross(at.b, at.d - at.c)
+def normal_edge_edge(b: Any, c: Any, d: Any):
+    return cross(b, d - c)
 
 
 @wp.func
-def foremost_vertex_triangle(b: Lanes, c: Lanes, d: Lanes):
+def foremost_vertex_triangle(b: Any, c: Any, d: Any):
     """Of the projections of the corners: the least of side A and the largest of side B."""
-    return spread(0.0), larger(b, larger(c, d))
+    return zero(b), larger(b, larger(c, d))
 
 
 @wp.func
-def foremost_edge_edge(b: Lanes, c: Lanes, d: Lanes):
-    return smaller(spread(0.0), b), larger(c, d)
+def foremost_edge_edge(b: Any, c: Any, d: Any):
+    return smaller(zero(b), b), larger(c, d)
 
 
 @wp.func
@@ -183,7 +177,7 @@ class PairKind:
     Args:
         name: For messages.
         first: Corners of its A side.
-        nearest: ``nearest(corners, parallel) -> (separation, weight, weight)`` on lanes.
+        nearest: ``nearest(b, c, d, parallel) -> (separation, weight, weight)``.
         normal: A direction for sides that touch.
         foremost: Extreme projections of the sides, from those of the corners.
         barred: Whether a filter bars a pair.
@@ -225,49 +219,46 @@ def in_ring(pair_filter: PairFilter, i: int, j: int):
 @wp.func
 def corners_at(x: wp.array(dtype=wp.vec3), a: IndexLanes, b: IndexLanes, c: IndexLanes, d: IndexLanes):
     origin = gather_vectors(x, a)
-    return Corners(gather_vectors(x, b) - origin, gather_vectors(x, c) - origin, gather_vectors(x, d) - origin)
+    return gather_vectors(x, b) - origin, gather_vectors(x, c) - origin, gather_vectors(x, d) - origin
 
 
 @wp.func
 def moved_corners(
     start: wp.array(dtype=wp.vec3), shift: wp.array(dtype=wp.vec3), a: IndexLanes, b: IndexLanes, c: IndexLanes, d: IndexLanes
 ):  # fmt: skip
-    """Corners at ``start + shift``: differences first, so that far from the origin nothing is lost."""
-    at = corners_at(start, a, b, c, d)
-    moved = corners_at(shift, a, b, c, d)
-    return Corners(at.b + moved.b, at.c + moved.c, at.d + moved.d)
-
-
-@wp.kernel(enable_backward=False)
-def find_candidates(work: Work, query: TreeView, target: TreeView, same: int, writes: int, any_mover: wp.array(dtype=wp.int32),
-                    candidates: Candidates):  # fmt: skip
-    """Count the candidates of every leaf, or write them."""
-    g = first_item(work, wp.tid())
-    while g >= 0:
-        at = int(-1)
-        if writes != 0:
-            at = candidates.end[g] - candidates.number[g]
-        if any_mover[0] == 0:
-            candidates.number[g] = 0
-        elif writes == 0 or candidates.number[g] > 0:
-            capacity = candidates.query.shape[0]
-            candidates.number[g] = visit_tree(query, g, target, same, at, capacity, candidates.query, candidates.target)
-        g = next_item(work, g)
+    """Corners at ``start + shift`` as seen from the first: differences first, so that far from the origin nothing is lost."""
+    xb, xc, xd = corners_at(start, a, b, c, d)
+    db, dc, dd = corners_at(shift, a, b, c, d)
+    return xb + db, xc + dc, xd + dd
 
 
 @wp.func
-def candidate_count(candidates: Candidates):
-    return wp.min(candidates.end[candidates.end.shape[0] - 1], candidates.query.shape[0])
+def moved_corner(reach: Reach, a: int, i: int):
+    """The same for one corner, exactly."""
+    start = wp.vec3d(reach.start[i]) - wp.vec3d(reach.start[a])
+    return start + (wp.vec3d(reach.shift[i]) - wp.vec3d(reach.shift[a]))
+
+
+@wp.struct
+class Separator:
+    """A separator of one pair, see :class:`Pairs`."""
+
+    normal: wp.vec3
+    gap: wp.float32
+    a: wp.float32
+    b: wp.float32
+    c: wp.float32
+    d: wp.float32
 
 
 @wp.func
 def pair_count(candidates: Candidates, pairs: Pairs):
-    return wp.min(candidates.kept_end[candidates.kept_end.shape[0] - 1], pairs.query.shape[0])
+    return wp.min(candidates.end[candidates.end.shape[0] - 1], pairs.query.shape[0])
 
 
 @functools.cache
 def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
-    """The kernels (choose, write, separate) of a kind of pair."""
+    """The kernels (find, write, separate) of a kind of pair."""
     nearest, foremost, face_normal, barred = kind.nearest, kind.foremost, kind.normal, kind.barred
     one_sided = int(kind.first == 1)
 
@@ -307,85 +298,114 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
         x1 = pair_filter.rest[pair_filter.particle[corner_of(query, target, q, t, 1)]] - x0
         x2 = pair_filter.rest[pair_filter.particle[corner_of(query, target, q, t, 2)]] - x0
         x3 = pair_filter.rest[pair_filter.particle[corner_of(query, target, q, t, 3)]] - x0
-        if one_sided != 0:
-            v, w = nearest_on_triangle(-x1, x2 - x1, x3 - x1)
-            return wp.length(x1 + v * (x2 - x1) + w * (x3 - x1))
-        s, t_ = nearest_on_segments(-x2, x1, x3 - x2, parallel)
-        return wp.length(s * x1 - x2 - t_ * (x3 - x2))
+        separation, _v, _w = nearest(x1, x2, x3, parallel)
+        return wp.length(separation)
+
+    @wp.func
+    def nearness(query: TreeView, target: TreeView, q: IndexLanes, t: IndexLanes, reach: Reach, parallel: float):
+        """By how much 16 candidates are nearer than the sum of the radii of their sides; negative too where nothing moves."""
+        a = corner_lanes(query, q, 0)
+        b = corner_lanes(target, t, 0)
+        if one_sided == 0:
+            b = corner_lanes(query, q, 1)
+        c = corner_lanes(target, t, target.corners - 2)
+        d = corner_lanes(target, t, target.corners - 1)
+        xb, xc, xd = moved_corners(reach.start, reach.shift, a, b, c, d)
+        separation, _v, _w = nearest(xb, xc, xd, spread(parallel))
+        own, other = widest(reach.radius, a, b, c, d)
+        moving, meeting = widest(reach.mover, a, b, c, d)
+        return select(larger(moving, meeting), own + other - norm(separation), spread(-1.0))
+
+    @wp.func
+    def exerts(query: TreeView, target: TreeView, q: int, t: int, pair_filter: PairFilter, parallel: float):
+        """Whether a pair exerts a force: it is neither near along the edges nor in the rest shape."""
+        if pair_filter.exclusion > 0.0 and at_rest(query, target, q, t, pair_filter, parallel) < pair_filter.exclusion:
+            return False
+        return may_act(query, target, q, t, pair_filter)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
-    def choose_pairs(
-        work: Work, query: TreeView, target: TreeView, reach: Reach, pair_filter: PairFilter, parallel: float,
-        candidates: Candidates,
+    def find_pairs(
+        work: Work, query: TreeView, target: TreeView, same: int, reach: Reach, pair_filter: PairFilter, parallel: float,
+        any_mover: wp.array(dtype=wp.int32), candidates: Candidates,
     ):  # fmt: skip
-        """Which candidates are near enough, and which of those exert a force."""
-        group = first_item(work, wp.tid())
-        while group >= 0:
-            kept = int(0)
-            acts = int(0)
+        """The pairs of every leaf, put in front of its candidates."""
+        g = first_item(work, wp.tid())
+        while g >= 0:
             number = int(0)
-            count = candidate_count(candidates) - LANES * group
-            if count > 0:
-                q = load_indices(candidates.query, LANES * group)
-                t = load_indices(candidates.target, LANES * group)
-                a = corner_lanes(query, q, 0)
-                c = corner_lanes(target, t, target.corners - 2)
-                d = corner_lanes(target, t, target.corners - 1)
-                b = corner_lanes(target, t, 0)
-                if one_sided == 0:
-                    b = corner_lanes(query, q, 1)
-                separation, _v, _w = nearest(moved_corners(reach.start, reach.shift, a, b, c, d), spread(parallel))
-                own, other = widest(reach.radius, a, b, c, d)
-                moving, meeting = widest(reach.mover, a, b, c, d)
-                near = select(larger(moving, meeting), own + other - norm(separation), spread(-1.0))
-                for lane in range(wp.min(count, LANES)):
-                    if near[lane] > 0.0:
-                        feature = query.member[q[lane]]
-                        if not barred(pair_filter, a[lane], feature, target.member[t[lane]]):
-                            kept = kept | (1 << lane)
-                            number += 1
-                            near_rest = pair_filter.exclusion > 0.0
-                            if near_rest:
-                                rest = at_rest(query, target, q[lane], t[lane], pair_filter, parallel)
-                                near_rest = rest < pair_filter.exclusion
-                            if not near_rest and may_act(query, target, q[lane], t[lane], pair_filter):
-                                acts = acts | (1 << lane)
-            candidates.kept[group] = kept
-            candidates.acts[group] = acts
-            candidates.kept_number[group] = number
-            group = next_item(work, group)
+            if any_mover[0] != 0:
+                count = visit_tree(
+                    query, g, target, same, candidates.start, candidates.total, candidates.query, candidates.target
+                )  # fmt: skip
+                start = candidates.start[g]
+                for first in range(0, count, LANES):
+                    q = load_indices(candidates.query, start + first)
+                    t = load_indices(candidates.target, start + first)
+                    near = nearness(query, target, q, t, reach, parallel)
+                    for lane in range(wp.min(count - first, LANES)):
+                        if near[lane] > 0.0:
+                            i = query.corner[q[lane] * query.corners]
+                            if not barred(pair_filter, i, query.member[q[lane]], target.member[t[lane]]):
+                                k = start + number
+                                candidates.query[k] = q[lane]
+                                candidates.target[k] = t[lane]
+                                candidates.acts[k] = int(exerts(query, target, q[lane], t[lane], pair_filter, parallel))
+                                number += 1
+            candidates.number[g] = number
+            g = next_item(work, g)
 
     @wp.kernel(module="unique", enable_backward=False)
     def write_pairs(work: Work, query: TreeView, target: TreeView, candidates: Candidates, pairs: Pairs):
-        group = first_item(work, wp.tid())
-        while group >= 0:
-            k = candidates.kept_end[group] - candidates.kept_number[group]
-            kept = candidates.kept[group]
-            for lane in range(LANES):
-                if ((kept >> lane) & 1) != 0:
-                    if k < pairs.query.shape[0]:
-                        q = candidates.query[LANES * group + lane]
-                        t = candidates.target[LANES * group + lane]
-                        pairs.query[k] = query.member[q]
-                        pairs.target[k] = target.member[t]
-                        pairs.acts[k] = (candidates.acts[group] >> lane) & 1
-                        for c in range(4):
-                            pairs.corner[(4 * (k // LANES) + c) * LANES + k % LANES] = corner_of(query, target, q, t, c)
-                    k += 1
-            group = next_item(work, group)
+        g = first_item(work, wp.tid())
+        while g >= 0:
+            first = candidates.end[g] - candidates.number[g]
+            for n in range(wp.min(candidates.number[g], pairs.query.shape[0] - first)):
+                k = first + n
+                q = candidates.query[candidates.start[g] + n]
+                t = candidates.target[candidates.start[g] + n]
+                pairs.query[k] = query.member[q]
+                pairs.target[k] = target.member[t]
+                pairs.acts[k] = candidates.acts[candidates.start[g] + n]
+                for c in range(4):
+                    pairs.corner[(4 * (k // LANES) + c) * LANES + k % LANES] = corner_of(query, target, q, t, c)
+            g = next_item(work, g)
 
     @wp.func
-    def support(n: VectorL, at: Corners):
-        """The gap (1) along a direction, and the projections it is made from."""
-        b = dot(n, at.b)
-        c = dot(n, at.c)
-        d = dot(n, at.d)
-        back, front = foremost(b, c, d)
-        return back - front, back, front, b, c, d
+    def support(n: Any, b: Any, c: Any, d: Any):
+        """The gap (1) along a direction, and how far each corner is behind the foremost of its side."""
+        pb = dot(n, b)
+        pc = dot(n, c)
+        pd = dot(n, d)
+        back, front = foremost(pb, pc, pd)
+        ob = front - pb
+        if one_sided == 0:
+            ob = pb - back
+        return back - front, neg(back), ob, front - pc, front - pd
 
     @wp.func
-    def unit(v: VectorL):
-        return v / larger(norm(v), spread(1.0e-30))
+    def along(direction: wp.vec3d, b: wp.vec3d, c: wp.vec3d, d: wp.vec3d):
+        """The separator along a direction, certified for the direction as it is stored."""
+        length = wp.length(direction)
+        n = wp.vec3(0.0)
+        if length > wp.float64(0.0):
+            n = wp.vec3(direction / length)
+        gap, oa, ob, oc, od = support(wp.vec3d(n), b, c, d)
+        return Separator(n, wp.float32(gap), wp.float32(oa), wp.float32(ob), wp.float32(oc), wp.float32(od))
+
+    @wp.func
+    def separate_exactly(pairs: Pairs, k: int, reach: Reach, parallel: float):
+        """The separator of pair ``k`` in double precision."""
+        i = pairs.corner[(4 * (k // LANES)) * LANES + k % LANES]
+        b = moved_corner(reach, i, pairs.corner[(4 * (k // LANES) + 1) * LANES + k % LANES])
+        c = moved_corner(reach, i, pairs.corner[(4 * (k // LANES) + 2) * LANES + k % LANES])
+        d = moved_corner(reach, i, pairs.corner[(4 * (k // LANES) + 3) * LANES + k % LANES])
+        separation, _v, _w = nearest(b, c, d, wp.float64(parallel))
+        best = along(separation, b, c, d)
+        upright = face_normal(b, c, d)
+        if best.gap <= 0.0:
+            best = along(upright, b, c, d)
+        if best.gap <= 0.0:
+            best = along(-upright, b, c, d)
+        return best
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def separate_pairs(work: Work, candidates: Candidates, reach: Reach, parallel: float, pairs: Pairs):
@@ -398,45 +418,45 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
                 b = load_indices(pairs.corner, (4 * group + 1) * LANES)
                 c = load_indices(pairs.corner, (4 * group + 2) * LANES)
                 d = load_indices(pairs.corner, (4 * group + 3) * LANES)
-                at = moved_corners(reach.start, reach.shift, a, b, c, d)
-                separation, v, w = nearest(at, spread(parallel))
+                xb, xc, xd = moved_corners(reach.start, reach.shift, a, b, c, d)
+                separation, v, w = nearest(xb, xc, xd, spread(parallel))
+                distance = norm(separation)
+                n = separation / larger(distance, spread(1.0e-30))
+                gap, oa, ob, oc, od = support(n, xb, xc, xd)
+                nx = n.x
+                ny = n.y
+                nz = n.z
+                if lowest(gap - EXACT * distance) < 0.0:
+                    for lane in range(LANES):
+                        if lane < count and gap[lane] < EXACT * distance[lane]:
+                            s = separate_exactly(pairs, LANES * group + lane, reach, parallel)
+                            nx[lane] = s.normal[0]
+                            ny[lane] = s.normal[1]
+                            nz[lane] = s.normal[2]
+                            gap[lane] = s.gap
+                            oa[lane] = s.a
+                            ob[lane] = s.b
+                            oc[lane] = s.c
+                            od[lane] = s.d
+                for lane in range(count, LANES):
+                    gap[lane] = -1.0
                 far = spread(1.0)
                 for corner in range(4):
-                    i = load_indices(pairs.corner, (4 * group + corner) * LANES)
-                    place = gather_vectors(reach.start, i)
+                    place = gather_vectors(reach.start, load_indices(pairs.corner, (4 * group + corner) * LANES))
                     far = larger(far, larger(larger(place.x, neg(place.x)), larger(place.y, neg(place.y))))
                     far = larger(far, larger(place.z, neg(place.z)))
-                band = larger(spread(FINE), COARSE * far)
-                n = unit(separation)
-                gap, _back, _front, _b, _c, _d = support(n, at)
-                if lowest(gap - 2.0 * band) < 0.0:
-                    upright = unit(face_normal(at))
-                    for _side in range(2):
-                        other, _e, _f, _g, _h, _i = support(upright, at)
-                        better = select(2.0 * band - gap, other - gap, spread(-1.0))
-                        n = vector(
-                            select(better, upright.x, n.x), select(better, upright.y, n.y), select(better, upright.z, n.z)
-                        )  # fmt: skip
-                        gap = select(better, other, gap)
-                        upright = neg(upright)
-                gap, back, front, pb, pc, pd = support(n, at)
-                for lane in range(LANES):
-                    if lane >= count:
-                        gap[lane] = -1.0
-                pairs.normal[group, 0] = n.x
-                pairs.normal[group, 1] = n.y
-                pairs.normal[group, 2] = n.z
+                pairs.normal[group, 0] = nx
+                pairs.normal[group, 1] = ny
+                pairs.normal[group, 2] = nz
                 pairs.gap[group] = gap
-                pairs.offset[group, 0] = neg(back)
-                pairs.offset[group, 1] = front - pb
-                if one_sided == 0:
-                    pairs.offset[group, 1] = pb - back
-                pairs.offset[group, 2] = front - pc
-                pairs.offset[group, 3] = front - pd
-                pairs.band[group] = band
-                store_numbers(norm(separation), LANES * group, pairs.distance)
+                pairs.offset[group, 0] = oa
+                pairs.offset[group, 1] = ob
+                pairs.offset[group, 2] = oc
+                pairs.offset[group, 3] = od
+                pairs.band[group] = larger(spread(FINE), COARSE * far)
+                store_numbers(distance, LANES * group, pairs.distance)
                 store_numbers(v, 2 * LANES * group, pairs.weight)
                 store_numbers(w, (2 * group + 1) * LANES, pairs.weight)
             group = next_item(work, group)
 
-    return choose_pairs, write_pairs, separate_pairs
+    return find_pairs, write_pairs, separate_pairs

@@ -41,10 +41,13 @@ class TreeView:
 
 
 # The boxes of leaf g of one tree against another tree. Candidates of a primitive follow each other: the leaves that the box around all
-# of g meets are listed first, then every primitive of g goes through the list. Where the list is too short, each walks by itself.
+# of g meets are listed first, then every primitive of g goes through the list; where the list is too short, each walks by itself. What
+# is found goes to a list of the thread, and from there to as many places in a row of the common one. Which places these are depends on
+# who comes first; what is in them does not. Where the list of the thread is too short, the search is done again into those places.
 _VISIT = f"""
     typedef int result_t;
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    constexpr result_t most_leaves = 64, most_pairs = 64;
     auto meets = [](const float* node, const float* q) {{
         unsigned bits = 0;
         for (auto l = 0; l < {LANES}; l++) {{
@@ -55,7 +58,9 @@ _VISIT = f"""
         return bits;
     }};
     auto lowest_bit = [](unsigned bits) {{ return __ffs((result_t)bits) - 1; }};
+    auto take = [&](result_t n) {{ return atomicAdd(total.data, n); }};
 #else
+    constexpr result_t most_leaves = 256, most_pairs = 1024;
     typedef float lanes_t __attribute__((ext_vector_type({LANES}), aligned(4)));
     typedef bool bits_t __attribute__((ext_vector_type({LANES})));
     auto meets = [](const float* node, const float* q) {{
@@ -67,13 +72,16 @@ _VISIT = f"""
         return (unsigned)bits;
     }};
     auto lowest_bit = [](unsigned bits) {{ return __builtin_ctz(bits); }};
+    auto take = [&](result_t n) {{ return __atomic_fetch_add(total.data, n, __ATOMIC_RELAXED); }};
 #endif
     auto boxes = reinterpret_cast<const float*>(target_box.data);
     auto own = reinterpret_cast<const float*>(query_box.data) + {6 * LANES} * (long long)g;
+    result_t shared_world = root.shape[0] - 1;
+    result_t first_world = world == shared_world ? 0 : world, last_world = world;
     auto of_lane = [&](result_t a, float* q) {{ for (auto c = 0; c < 6; c++) q[c] = own[{LANES} * c + a]; }};
-    auto walk = [&](const float* q, auto&& at_leaf) {{
+    auto walk_from = [&](result_t top, const float* q, auto&& at_leaf) {{
         result_t stack[160], depth = 0;
-        stack[depth++] = root;
+        if (top >= 0) stack[depth++] = top;
         while (depth > 0) {{
             auto node = stack[--depth];
             auto first = child.data[node];
@@ -82,7 +90,14 @@ _VISIT = f"""
             for (; bits != 0; bits &= bits - 1) stack[depth++] = first + lowest_bit(bits);
         }}
     }};
-    result_t found = 0;
+    auto walk = [&](const float* q, auto&& at_leaf) {{
+        for (auto w = first_world; w <= last_world; w++) walk_from(root.data[w], q, at_leaf);
+        if (last_world != shared_world) walk_from(root.data[shared_world], q, at_leaf);
+    }};
+    result_t found = 0, kept_query[most_pairs], kept_target[most_pairs];
+    result_t* out_query = kept_query;
+    result_t* out_target = kept_target;
+    result_t room = most_pairs;
     auto match = [&](result_t a, const float* q, result_t leaf) {{
         if (same != 0 && leaf < g) return;
         auto bits = meets(boxes + {6 * LANES} * (long long)leaf, q);
@@ -95,9 +110,9 @@ _VISIT = f"""
             for (auto i = 0; i < query_corners; i++)
                 for (auto k = 0; k < target_corners; k++) shared = shared || p[i] == t[k];
             if (shared) continue;
-            if (at >= 0 && at + found < capacity) {{
-                query_out.data[at + found] = {LANES} * g + a;
-                target_out.data[at + found] = slot;
+            if (found < room) {{
+                out_query[found] = {LANES} * g + a;
+                out_target[found] = slot;
             }}
             found++;
         }}
@@ -111,13 +126,32 @@ _VISIT = f"""
             whole[c + 3] = q[c + 3] > whole[c + 3] ? q[c + 3] : whole[c + 3];
         }}
     }}
-    result_t leaves[256], number = 0;
-    walk(whole, [&](result_t leaf) {{ if (number < 256) leaves[number] = leaf; number++; }});
-    for (auto a = 0; a < {LANES}; a++) {{
-        of_lane(a, q);
-        if (q[0] > q[3]) continue;
-        if (number <= 256) for (auto k = 0; k < number; k++) match(a, q, leaves[k]);
-        else walk(q, [&](result_t leaf) {{ match(a, q, leaf); }});
+    result_t leaves[most_leaves], number = 0;
+    walk(whole, [&](result_t leaf) {{ if (number < most_leaves) leaves[number] = leaf; number++; }});
+    auto search = [&]() {{
+        found = 0;
+        for (auto a = 0; a < {LANES}; a++) {{
+            of_lane(a, q);
+            if (q[0] > q[3]) continue;
+            if (number <= most_leaves) for (auto k = 0; k < number; k++) match(a, q, leaves[k]);
+            else walk(q, [&](result_t leaf) {{ match(a, q, leaf); }});
+        }}
+    }};
+    search();
+    auto at = found > 0 ? take(found) : 0;
+    start.data[g] = at;
+    if (found == 0) return 0;
+    if (at + found > capacity) return 0;
+    if (found <= most_pairs) {{
+        for (auto k = 0; k < found; k++) {{
+            query_out.data[at + k] = kept_query[k];
+            target_out.data[at + k] = kept_target[k];
+        }}
+    }} else {{
+        out_query = query_out.data + at;
+        out_target = target_out.data + at;
+        room = found;
+        search();
     }}
     return found;
 """
@@ -125,44 +159,28 @@ _VISIT = f"""
 
 @wp.func_native(_VISIT)
 def visit_boxes(
-    query_box: wp.array2d(dtype=Lanes), query_corner: wp.array(dtype=wp.int32), query_corners: int, g: int,
+    query_box: wp.array2d(dtype=Lanes), query_corner: wp.array(dtype=wp.int32), query_corners: int, g: int, world: int,
     target_box: wp.array2d(dtype=Lanes), target_corner: wp.array(dtype=wp.int32), target_corners: int,
-    child: wp.array(dtype=wp.int32), root: int, same: int, at: int, capacity: int,
-    query_out: wp.array(dtype=wp.int32), target_out: wp.array(dtype=wp.int32),
+    child: wp.array(dtype=wp.int32), root: wp.array(dtype=wp.int32), same: int, capacity: int,
+    start: wp.array(dtype=wp.int32), total: wp.array(dtype=wp.int32), query_out: wp.array(dtype=wp.int32),
+    target_out: wp.array(dtype=wp.int32),
 ) -> int: ...  # fmt: skip
 
 
 @wp.func
 def visit_tree(
-    query: TreeView, g: int, target: TreeView, same: int, at: int, capacity: int, query_out: wp.array(dtype=wp.int32),
-    target_out: wp.array(dtype=wp.int32),
+    query: TreeView, g: int, target: TreeView, same: int, start: wp.array(dtype=wp.int32), total: wp.array(dtype=wp.int32),
+    query_out: wp.array(dtype=wp.int32), target_out: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """Pairs of slots whose boxes meet and that share no corner, of leaf ``g`` with the target tree; their number.
+    """Find the pairs of slots whose boxes meet and that share no corner, of leaf ``g`` with the target tree.
 
     A world meets itself and what belongs to none, that meets everything. With ``same`` the trees are one, and every pair is found
-    once. Pairs are written from ``at`` on, as far as ``capacity`` goes; with ``at`` < 0 they are only counted.
+    once. They are written from ``start[g]`` on, as many as the function returns: 0 where there is no room. ``total`` counts all pairs.
     """
-    found = int(0)
-    own = query.world[g]
-    shared = target.root.shape[0] - 1
-    first = own
-    last = own + 1
-    if own == shared:
-        first = 0
-    for w in range(first, last):
-        if target.root[w] >= 0:
-            place = wp.where(at < 0, at, at + found)
-            found += visit_boxes(
-                query.box, query.corner, query.corners, g, target.box, target.corner, target.corners, target.child,
-                target.root[w], same, place, capacity, query_out, target_out,
-            )  # fmt: skip
-    if own != shared and target.root[shared] >= 0:
-        place = wp.where(at < 0, at, at + found)
-        found += visit_boxes(
-            query.box, query.corner, query.corners, g, target.box, target.corner, target.corners, target.child,
-            target.root[shared], same, place, capacity, query_out, target_out,
-        )  # fmt: skip
-    return found
+    return visit_boxes(
+        query.box, query.corner, query.corners, g, query.world[g], target.box, target.corner, target.corners, target.child,
+        target.root, same, query_out.shape[0], start, total, query_out, target_out,
+    )  # fmt: skip
 
 
 @wp.kernel(enable_backward=False)

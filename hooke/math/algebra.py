@@ -324,7 +324,7 @@ def angle(y: Lanes, x: Lanes):
 
 
 KINDS = ((wp.float32, Block), (wp.float64, BlockD), (Lanes, BlockL))
-NUMBERS = (wp.float32, wp.float64)
+NUMBERS = ((wp.float32, wp.vec3), (wp.float64, wp.vec3d))
 
 for Number, Matrix in KINDS:  # overloads: the bodies name no kind, since Warp reads them after the loop has ended
 
@@ -345,10 +345,14 @@ for Number, Matrix in KINDS:  # overloads: the bodies name no kind, since Warp r
         return symmetric(a.xx / s, a.yy / s, a.zz / s, a.xy / s, a.xz / s, a.yz / s)
 
 
-for Number in NUMBERS:
+for Number, Triple in NUMBERS:
 
     @wp.func
     def neg(a: Number):
+        return -a
+
+    @wp.func
+    def neg(a: Triple):
         return -a
 
     @wp.func

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.pair_search import PairPool, PairSearch, SurfaceTrees
+from hooke.collision.pair_search import PairSearch, SurfaceTrees
 from hooke.collision.self_contact import Reach
 from hooke.collision.surface import Surface, make_filter
 from hooke.execution.recorder import captured_by_user, launch_directly
@@ -28,7 +28,16 @@ from hooke.solvers.vbd.features import (
     make_feature_kernels,
     sort_features,
 )
-from hooke.solvers.vbd.separation import Limits, apply_limits, begin_limits, make_limit_kernel, reach_along, reach_around
+from hooke.solvers.vbd.separation import (
+    Limits,
+    Searched,
+    apply_limits,
+    begin_limits,
+    drop_pairs,
+    make_limit_kernel,
+    reach_along,
+    reach_around,
+)
 from hooke.solvers.vbd.workspace import allocate
 
 __all__ = ["SelfContact", "SelfContactOptions", "Stage"]
@@ -95,14 +104,14 @@ class _Plan:
         self._end_stage(self._surface.near)
         self.add(self._surface.bind)
 
-    def look_along(self, known: bool) -> None:
+    def look_along(self, first: bool = False) -> None:
         """The pairs on the ways since the reference."""
-        self.add(functools.partial(self._surface.look_along, known))
+        self.add(functools.partial(self._surface.look_along, first))
         self._end_stage(self._surface.ways)
 
-    def certify(self, known: bool) -> None:
+    def certify(self, first: bool = False) -> None:
         """Scale those ways."""
-        self.look_along(known)
+        self.look_along(first)
         self.add(functools.partial(self._surface.limit, self._surface.ways))
 
 
@@ -115,11 +124,13 @@ class SelfContact:
         options: Options.
         motion: Holds the arrays ``start`` and ``displacement`` of the indices; they are longer than these by two.
         particle: Particle of every index, the number of particles where there is none.
+        seen: 0 for every particle that did not come out of a step where this one starts.
         recorder: Launches the kernels.
     """
 
     def __init__(
-        self, tables: dict[str, Any], worlds: int, options: SelfContactOptions, motion: Any, particle: np.ndarray, recorder: Any
+        self, tables: dict[str, Any], worlds: int, options: SelfContactOptions, motion: Any, particle: np.ndarray, seen: wp.array,
+        recorder: Any,
     ):  # fmt: skip
         device = recorder.device
         self._recorder, self.options, self._particles = recorder, options, tables["particle"]
@@ -142,6 +153,10 @@ class SelfContact:
         self.reach.low.fill_(wp.vec3(FAR))
         self.reach.high.fill_(wp.vec3(-FAR))
         self.limits = allocate(Limits, size, device)
+        self._searched = allocate(Searched, size, device)
+        self._anew = wp.ones(1, dtype=wp.int32, device=device)
+        self._always = wp.ones(1, dtype=wp.int32, device=device)
+        self._seen = seen
         self.most = wp.zeros(-(-size // LANES), dtype=wp.int32, device=device)
         self._number = wp.zeros(size + 1, dtype=wp.int32, device=device)
         self._filled = wp.zeros(size, dtype=wp.int32, device=device)
@@ -170,28 +185,37 @@ class SelfContact:
         """All kernels that a step launches."""
         searches = [kernel for search in (self.near, self.ways) for kernel in search.kernels]
         features = [kernel for kernels in self._feature_kernels for kernel in kernels]
-        own = [begin_limits, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
+        own = [begin_limits, drop_pairs, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
         return [*searches, *features, *self._limit_kernels, *own]
 
     # ---- launches
 
     def begin(self) -> None:
-        """As a step begins, after its first guess is known: its start is the reference."""
-        inputs = [self._particle, self._particles.struct]
-        self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach])
+        """As a step begins, after its first guess is known: its start is the reference; the pairs of the last one stay, if they do."""
+        radius = 0.5 * self.options.margin
+        inputs = [self._particle, self._particles.struct, self._seen, self._motion.displacement, self._searched, radius]
+        self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach, self._anew])
+        self._recorder.launch(drop_pairs, 1, [self._anew], [pool.candidates for pool in self.near.pools])
+        self.near.separate(self.reach, self._recorder)
+        self.limit(self.near)
 
     def look_around(self, at_start: bool = False) -> None:
         """Make the places of now (or of the start of the step) the reference, and find the pairs nearer than the margin."""
         place = self.reach.shift if at_start else self._motion.displacement
         inputs = [self._particle, self.count, place, 0.5 * self.options.margin]
-        self._recorder.launch(reach_around, self._size, inputs, [self.reach])
+        self._recorder.launch(reach_around, self._size, inputs, [self.reach, self._searched])
+        self._recorder.alone(self._anew.zero_)
         self.near.run(self.reach, self._recorder)
 
-    def look_along(self, known: bool) -> None:
-        """Find the pairs on the ways since the reference of those that left the radius in which pairs are known, if there is one."""
-        radius = 0.5 * self.options.margin if known else 0.0
+    def look_along(self, first: bool) -> None:
+        """Find the pairs on the ways since the reference that are not known.
+
+        Args:
+            first: Whether that is the way of the first guess from the start of the step.
+        """
+        radius, wanted = (0.0, self._anew) if first else (0.5 * self.options.margin, self._always)
         self._recorder.alone(self.ways.any_mover.zero_)
-        inputs = [self._particle, self.count, self._motion.displacement, radius]
+        inputs = [self._particle, self.count, self._motion.displacement, radius, wanted]
         self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover])
         self.ways.run(self.reach, self._recorder)
 
@@ -244,17 +268,17 @@ class SelfContact:
         """
         plan, every = _Plan(self), self.options.interval
         plan.add(begin, self.begin)
+        plan.certify(first=True)
         if every < 0:
             plan.look_around(at_start=True)
             plan.add(functools.partial(self.limit, self.near))
-        plan.certify(known=every < 0)
         for number, iterate in enumerate(iterations):
             if every >= 0 and (number == 0 or (every > 0 and number % every == 0)):
                 if number > 0:
-                    plan.certify(known=True)
+                    plan.certify()
                 plan.look_around(at_start=False)
             plan.add(self.refresh, iterate, functools.partial(self.limit, self.near))
-        plan.look_along(known=bool(iterations) or every < 0)
+        plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 
     # ---- beside the launches
@@ -277,18 +301,10 @@ class SelfContact:
         lost: dict[str, tuple[int, int]] = {}
         for what, search in (("self_contact", self.near), ("self_contact_ways", self.ways)):
             for pool in search.pools:
-                short = _shortage(pool)
+                short = pool.shortage()
                 if short is not None:
                     lost[f"{what} {pool.kind.name}"] = short
         return lost
-
-
-def _shortage(pool: PairPool) -> tuple[int, int] | None:
-    """What a pool needed and had, if that was too little."""
-    candidates, pairs = pool.needed()
-    if candidates > LANES * pool.candidate_groups:
-        return candidates, LANES * pool.candidate_groups
-    return (pairs, pool.room) if pairs > pool.room else None
 
 
 def _surface_of(tables: dict[str, Any]) -> Surface:

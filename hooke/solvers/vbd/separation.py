@@ -9,8 +9,8 @@ the least over all its pairs. The sides of the plane are convex and hold the ref
 plane divides the gap in proportion to the approach of both sides; what the caller moves goes all the way, as far as the gap reaches.
 
 Pairs are looked for in two ways. At a reference, all those nearer than twice a radius: corners that stay within that radius meet
-nobody else. And along the ways that are known: for the first guess, and in the end for corners that left that radius. So no corner is
-held back for anything but a feature in its way.
+nobody else, in this step and the next. And along ways that are known: that of the first guess, where it leaves the radius of the last
+reference, and in the end those of corners that left the radius. So no corner is held back for anything but a feature in its way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from hooke.math import (
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.predict import is_fixed
 
-__all__ = ["Limits", "apply_limits", "begin_limits", "make_limit_kernel", "reach_along", "reach_around"]
+__all__ = ["Limits", "Searched", "apply_limits", "begin_limits", "drop_pairs", "make_limit_kernel", "reach_along", "reach_around"]
 
 ULP = wp.constant(2.0**-22)
 """By how much of a coordinate boxes are larger than what they hold."""
@@ -63,16 +63,45 @@ class Limits:
     free: wp.array(dtype=wp.float32)
 
 
+@wp.struct
+class Searched:
+    """Where the indices were when all pairs around them were looked for: at ``start + shift``."""
+
+    start: wp.array(dtype=wp.vec3)
+    shift: wp.array(dtype=wp.vec3)
+
+
 @wp.kernel(enable_backward=False)
-def begin_limits(work: Work, particle: wp.array(dtype=wp.int32), particles: Particles, limits: Limits, reach: Reach):
-    """As a step begins: the reference is its start."""
+def begin_limits(
+    work: Work, particle: wp.array(dtype=wp.int32), particles: Particles, seen: wp.array(dtype=wp.int32),
+    displacement: wp.array(dtype=wp.vec3), searched: Searched, radius: float, limits: Limits, reach: Reach,
+    anew: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """As a step begins its start is the reference. ``anew`` becomes 1 if someone leaves the radius in which pairs are known."""
     i = first_item(work, wp.tid())
     while i >= 0:
+        p = particle[i]
         limits.scale[i] = 1.0
         limits.free[i] = 0.0
-        reach.shift[i] = wp.vec3(0.0)
-        if particle[i] < particles.mass.shape[0]:
-            limits.free[i] = wp.where(is_fixed(particles, particle[i]), 0.0, 1.0)
+        if p < particles.mass.shape[0]:
+            limits.free[i] = wp.where(is_fixed(particles, p), 0.0, 1.0)
+            x = reach.start[i]
+            way = (x - searched.start[i]) - searched.shift[i]
+            reach.shift[i] = wp.vec3(0.0)
+            farthest = wp.max(wp.length(way), wp.length(way + displacement[i]))
+            if seen[p] == 0 or not farthest < 0.999 * radius:
+                anew[0] = 1
+        i = next_item(work, i)
+
+
+@wp.kernel(enable_backward=False)
+def drop_pairs(work: Work, anew: wp.array(dtype=wp.int32), vertex_triangle: Candidates, edge_edge: Candidates):
+    """Forget the pairs of the last reference if they are not all there are."""
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        if anew[0] != 0:
+            vertex_triangle.end[vertex_triangle.end.shape[0] - 1] = 0
+            edge_edge.end[edge_edge.end.shape[0] - 1] = 0
         i = next_item(work, i)
 
 
@@ -83,7 +112,8 @@ def widen(x: wp.vec3):
 
 @wp.kernel(enable_backward=False)
 def reach_around(
-    work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float, reach: Reach
+    work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float, reach: Reach,
+    searched: Searched,
 ):  # fmt: skip
     """A new reference: where the indices are now, with as much room around everyone."""
     i = first_item(work, wp.tid())
@@ -93,6 +123,8 @@ def reach_around(
             x = reach.start[i] + d
             room = wp.vec3(radius) + widen(x)
             reach.shift[i] = d
+            searched.start[i] = reach.start[i]
+            searched.shift[i] = d
             reach.low[i] = x - room
             reach.high[i] = x + room
             reach.radius[i] = radius
@@ -102,23 +134,22 @@ def reach_around(
 
 @wp.kernel(enable_backward=False)
 def reach_along(
-    work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float, reach: Reach,
-    any_mover: wp.array(dtype=wp.int32),
+    work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float,
+    wanted: wp.array(dtype=wp.int32), reach: Reach, any_mover: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """The ways since the reference, of those that have left the radius in which all pairs are known."""
+    """The ways since the reference, of those that have left the radius in which all pairs are known; of nobody if not ``wanted``."""
     i = first_item(work, wp.tid())
     while i >= 0:
-        if particle[i] < count:
+        if particle[i] < count and wanted[0] != 0:
             x = reach.start[i] + reach.shift[i]
             y = reach.start[i] + displacement[i]
             way = wp.length(displacement[i] - reach.shift[i])
-            moves = way > 0.999 * radius
             room = wp.vec3(radius) + widen(x)
             reach.low[i] = x - room
             reach.high[i] = x + room
             reach.radius[i] = radius
             reach.mover[i] = 0.0
-            if moves:
+            if way > 0.999 * radius:
                 reach.low[i] = wp.min(x, y) - widen(x) - widen(y)
                 reach.high[i] = wp.max(x, y) + widen(x) + widen(y)
                 reach.radius[i] = way
@@ -137,10 +168,10 @@ def make_limit_kernel(kind: PairKind) -> Any:
         return dot(n, gather_vectors(displacement, i) - gather_vectors(shift, i))
 
     @wp.func
-    def scale(height: Lanes, rise: Lanes, relaxation: float):
+    def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
         """(1) for a corner at ``height`` above its plane that rises by so much."""
-        held = select(neg(rise), spread(0.0), spread(1.0))  # no room at all: only away
-        drop = larger(height - (height + rise), spread(1.0e-30))
+        held = select(rise - 0.25 * band, spread(1.0), spread(0.0))  # no room at all: only away, by more than rounding
+        drop = larger(neg(rise), spread(1.0e-30))
         inside = select(neg(height + rise), smaller(relaxation * height / drop, spread(1.0)), spread(1.0))
         return select(neg(height), held, inside)
 
@@ -193,12 +224,12 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 plane = larger(smaller(part * gap, smaller(below, most)), smaller(above, most))
                 up = gap - plane - band
                 down = plane - band
-                ta = scale(up + oa, a, relaxation)
-                tb = scale(up + ob, b, relaxation)
+                ta = scale(up + oa, a, band, relaxation)
+                tb = scale(up + ob, b, band, relaxation)
                 if one_sided != 0:
-                    tb = scale(down + ob, neg(b), relaxation)
-                tc = scale(down + oc, neg(c), relaxation)
-                td = scale(down + od, neg(d), relaxation)
+                    tb = scale(down + ob, neg(b), band, relaxation)
+                tc = scale(down + oc, neg(c), band, relaxation)
+                td = scale(down + od, neg(d), band, relaxation)
                 ta = select(gap, ta, spread(1.0))
                 tb = select(gap, tb, spread(1.0))
                 tc = select(gap, tc, spread(1.0))

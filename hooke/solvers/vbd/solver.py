@@ -518,8 +518,8 @@ class SolverVBD(SolverBase):
         motion, particle = self.workspace.vertices, np.arange(self._tables["particle"].count, dtype=np.int32)
         if self._lanes is not None:
             motion, particle = self._lanes.motion, self._lanes.particle
-        worlds = self.model.world_count
-        self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, self._recorder)
+        worlds, seen = self.model.world_count, self.workspace.vertices.seen
+        self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
         if self._lanes is not None:
             self._lanes.groups.met = self._surface.most
 
