@@ -23,18 +23,17 @@ __all__ = ["barrier", "feature_contact"]
 
 
 @wp.func
-def barrier(distance: Any, radius: Any, stiffness: Any):
-    """Force and derivative -E', E'' of (1) to (3)."""
-    tau = constant(0.5, radius) * radius
+def barrier(distance: Any, radius: Any, tau: Any, stiffness: Any):
+    """Force and derivative -E', E'' of (1) to (3); with ``tau`` 0 it is (1) at every distance."""
     least = smaller(constant(1.0e-5, tau), constant(0.5, tau) * tau)
-    near = larger(distance, least)
+    near = larger(distance, larger(least, constant(1.0e-20, least)))
     touching = radius - distance
     strength = stiffness * tau * tau
     deep = least - distance
     log_force = strength / near
     log_slope = log_force / near
     log_force = log_force + positive(deep) * log_slope
-    inside = tau - distance
+    inside = select(tau, tau - distance, zero(tau))
     force = select(inside, log_force, stiffness * positive(touching))
     slope = select(inside, log_slope, select(touching, stiffness, zero(stiffness)))
     return force, slope
@@ -42,17 +41,19 @@ def barrier(distance: Any, radius: Any, stiffness: Any):
 
 @wp.func
 def feature_contact(
-    change: Any, distance: Any, normal: Any, radius: Any, stiffness: Any, damping_rate: Any, mu: Any, threshold: Any
+    change: Any, motion: Any, distance: Any, normal: Any, radius: Any, tau: Any, stiffness: Any, damping_rate: Any, mu: Any,
+    threshold: Any,
 ):  # fmt: skip
     """Derivatives by the displacement ``change`` of the nearest points: the gradient and a positive semidefinite block.
 
-    ``distance`` is d_s, ``damping_rate`` = c/dt, ``threshold`` the slip distance that smooths friction.
+    ``distance`` is d_s where the other side has already moved by ``motion``, ``damping_rate`` = c/dt, ``threshold`` the slip distance
+    that smooths friction.
     """
-    along = dot(normal, change)
-    d = distance + along
-    load, slope = barrier(d, radius, stiffness)
+    load, slope = barrier(distance + dot(normal, change), radius, tau, stiffness)
+    relative = change - motion
+    along = dot(normal, relative)
     rate = select(load, select(neg(along), damping_rate, zero(damping_rate)), zero(damping_rate))
-    slip = change - along * normal
+    slip = relative - along * normal
     tangential = smoothed_friction(norm(slip), load, mu, threshold)
     gradient = tangential * slip - (load - rate * along) * normal
     return gradient, isotropic(tangential) + (slope + rate - tangential) * outer(normal)

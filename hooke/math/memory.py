@@ -11,9 +11,10 @@ from hooke.math.algebra import LANES, Lanes, vector
 
 __all__ = [
     "IndexLanes",
-    "gather_fields",
+    "gather_index_quads",
     "gather_indices",
     "gather_numbers",
+    "gather_quads",
     "gather_vectors",
     "highest",
     "highest_index",
@@ -31,10 +32,17 @@ __all__ = [
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
 
 
-# Four vectors at a time are loaded whole and transposed: half the time of gathering number by number.
-def _gather(component: int) -> str:
-    """Native code that reads one component of 16 vectors: rows of four particles, one behind the other, then columns of them."""
-    quads = "".join(f"quad_t q{k} = *reinterpret_cast<const loose_t*>(p + 3 * (long long)i[{k}]); " for k in range(LANES))
+# Four entries at a time are loaded whole and transposed: half the time of gathering number by number.
+def _gather(component: int, place: str, kind: str = "float") -> str:
+    """Native code that reads one component of 16 entries: rows of four of them, one behind the other, then columns of them.
+
+    Args:
+        component: Which of the four numbers at the place.
+        place: Number of the first of them, for lane ``k``.
+        kind: C++ type of the numbers of the array ``x``.
+    """
+    at = [place.replace("[k]", f"[{k}]") for k in range(LANES)]
+    quads = "".join(f"quad_t q{k} = *reinterpret_cast<const loose_t*>(p + {at[k]}); " for k in range(LANES))
     half = "__builtin_shufflevector(q{}, q{}, 0, 1, 2, 3, 4, 5, 6, 7)"
     rows = "".join(
         f"lanes_t r{k} = __builtin_shufflevector({half.format(k, k + 4)}, {half.format(k + 8, k + 12)}, {_numbers(range(16))}); "
@@ -44,14 +52,14 @@ def _gather(component: int) -> str:
     columns = [q + 2 * (component % 2) + c + n for q in range(0, 16, 4) for n in (0, 16) for c in (0, 1)]
     left, right = (f"__builtin_shufflevector(r{k}, r{k + 1}, {_numbers(pairs)})" for k in (0, 2))
     return f"""
-    wp::vec_t<{LANES}, float> result;
-    auto p = reinterpret_cast<const float*>(x.data);
+    wp::vec_t<{LANES}, {kind}> result;
+    auto p = reinterpret_cast<const {kind}*>(x.data);
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
-    for (auto l = 0; l < {LANES}; l++) result[l] = p[3 * i[l] + {component}];
+    for (auto k = 0; k < {LANES}; k++) result[k] = p[{place} + {component}];
 #else
-    typedef float quad_t __attribute__((ext_vector_type(4)));
-    typedef float loose_t __attribute__((ext_vector_type(4), aligned(4)));
-    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
+    typedef {kind} quad_t __attribute__((ext_vector_type(4)));
+    typedef {kind} loose_t __attribute__((ext_vector_type(4), aligned(4)));
+    typedef {kind} lanes_t __attribute__((ext_vector_type({LANES})));
     {quads}
     {rows}
     lanes_t value = __builtin_shufflevector({left}, {right}, {_numbers(columns)});
@@ -65,15 +73,19 @@ def _numbers(values: Iterable[int]) -> str:
     return ", ".join(map(str, values))
 
 
-@wp.func_native(_gather(0))
+_VECTOR = "3 * (long long)i[k]"
+_QUAD = "stride * (long long)i[k] + offset"
+
+
+@wp.func_native(_gather(0, _VECTOR))
 def gather_x(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
 
 
-@wp.func_native(_gather(1))
+@wp.func_native(_gather(1, _VECTOR))
 def gather_y(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
 
 
-@wp.func_native(_gather(2))
+@wp.func_native(_gather(2, _VECTOR))
 def gather_z(x: wp.array(dtype=wp.vec3), i: IndexLanes) -> Lanes: ...
 
 
@@ -146,13 +158,72 @@ def load_vectors(x: wp.array(dtype=wp.vec3), g: int):
 def store_vectors(x: Lanes, y: Lanes, z: Lanes, g: int, target: wp.array(dtype=wp.vec3)): ...
 
 
-@wp.func_native(f"""
-    wp::vec_t<{LANES}, float> result;
-    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[stride * i[l] + offset];
-    return result;
-""")
-def gather_fields(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes:
-    """Entries ``stride`` i + ``offset``."""
+@wp.struct
+class Quad:
+    """Four numbers of 16 entries."""
+
+    a: Lanes
+    b: Lanes
+    c: Lanes
+    d: Lanes
+
+
+@wp.struct
+class IndexQuad:
+    """Four indices of 16 entries."""
+
+    a: IndexLanes
+    b: IndexLanes
+    c: IndexLanes
+    d: IndexLanes
+
+
+@wp.func_native(_gather(0, _QUAD))
+def quad_a(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes: ...
+
+
+@wp.func_native(_gather(1, _QUAD))
+def quad_b(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes: ...
+
+
+@wp.func_native(_gather(2, _QUAD))
+def quad_c(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes: ...
+
+
+@wp.func_native(_gather(3, _QUAD))
+def quad_d(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int) -> Lanes: ...
+
+
+@wp.func_native(_gather(0, _QUAD, "int"))
+def index_quad_a(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int) -> IndexLanes: ...
+
+
+@wp.func_native(_gather(1, _QUAD, "int"))
+def index_quad_b(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int) -> IndexLanes: ...
+
+
+@wp.func_native(_gather(2, _QUAD, "int"))
+def index_quad_c(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int) -> IndexLanes: ...
+
+
+@wp.func_native(_gather(3, _QUAD, "int"))
+def index_quad_d(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int) -> IndexLanes: ...
+
+
+@wp.func
+def gather_quads(x: wp.array(dtype=wp.float32), i: IndexLanes, stride: int, offset: int):
+    """The four numbers from ``stride`` i + ``offset`` on."""
+    return Quad(
+        quad_a(x, i, stride, offset), quad_b(x, i, stride, offset), quad_c(x, i, stride, offset), quad_d(x, i, stride, offset)
+    )
+
+
+@wp.func
+def gather_index_quads(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, offset: int):
+    return IndexQuad(
+        index_quad_a(x, i, stride, offset), index_quad_b(x, i, stride, offset), index_quad_c(x, i, stride, offset),
+        index_quad_d(x, i, stride, offset),
+    )  # fmt: skip
 
 
 @wp.func_native(f"""

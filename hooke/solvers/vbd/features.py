@@ -10,8 +10,10 @@ The normal and the weights of a contact are found anew in every iteration; withi
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.collision.self_contact import Candidates, PairKind, Pairs, moved_corners, pair_count
@@ -28,8 +30,8 @@ from hooke.math import (
     add,
     div,
     dot,
-    gather_fields,
-    gather_indices,
+    gather_index_quads,
+    gather_quads,
     gather_vectors,
     larger,
     mul,
@@ -44,11 +46,12 @@ from hooke.math import (
     vector,
 )
 
-__all__ = ["FIELDS", "FeatureContacts", "add_features", "add_lane_features", "count_features", "list_features",
-           "make_feature_kernels", "sort_features"]  # fmt: skip
+__all__ = ["FIELDS", "FeatureContacts", "FeatureMaterial", "Features", "Owners", "add_features", "add_lane_features",
+           "count_features", "list_features", "make_feature_kernels", "sort_features"]  # fmt: skip
 
-FIELDS = 9
-"""Numbers of a row: normal (3), distance at the start of the step, weights of the corners (4), share of the stiffness."""
+FIELDS = 16
+"""Numbers of a row, a cache line: normal (3) and distance at the start of the step; weights of the corners (4); stiffness, c/dt, friction,
+radius of interaction; tau of the barrier, then the motion (3) of the other side."""
 ROW = wp.constant(FIELDS)
 SAME = wp.constant(0.01)
 """Weight of a corner below which the nearest point counts as being on the opposite side."""
@@ -62,7 +65,7 @@ class FeatureContacts:
 
     ``row`` holds FIELDS numbers of every contact, ``corner`` its four indices; the last contact is one of nobody. Those of index i are
     ``entry[first[i]] ... entry[first[i + 1]]``: 4 contact + corner. ``place`` is the index of every particle, ``displacement`` the way
-    of every index since the start of the step. ``slip`` [m] smooths friction; the rest is the material.
+    of every index since the start of the step, ``slip`` [m] smooths friction.
     """
 
     row: wp.array(dtype=wp.float32)
@@ -71,11 +74,17 @@ class FeatureContacts:
     entry: wp.array(dtype=wp.int32)
     place: wp.array(dtype=wp.int32)
     displacement: wp.array(dtype=wp.vec3)
+    slip: wp.float32
+
+
+@wp.struct
+class FeatureMaterial:
+    """The material of contacts of the surface with itself: radius of interaction [m], stiffness, c/dt and friction."""
+
     radius: wp.float32
     stiffness: wp.float32
     damping_rate: wp.float32
     mu: wp.float32
-    slip: wp.float32
 
 
 @wp.struct
@@ -162,13 +171,15 @@ def fade(s: Lanes, t: Lanes):
 @wp.func_native(f"""
     auto out = row.data + {FIELDS} * (long long)at;
     for (auto l = 0; l < {LANES}; l++, out += {FIELDS}) {{
-        out[0] = n0[l]; out[1] = n1[l]; out[2] = n2[l]; out[3] = gap[l];
-        out[4] = wa[l]; out[5] = wb[l]; out[6] = wc[l]; out[7] = wd[l]; out[8] = share[l];
+        out[0] = nx[l]; out[1] = ny[l]; out[2] = nz[l]; out[3] = gap[l];
+        out[4] = wa[l]; out[5] = wb[l]; out[6] = wc[l]; out[7] = wd[l];
+        out[8] = stiffness[l]; out[9] = damping_rate[l];
+        out[10] = mu; out[11] = radius; out[12] = tau; out[13] = out[14] = out[15] = 0.0f;
     }}
 """)
 def store_rows(
-    n0: Lanes, n1: Lanes, n2: Lanes, gap: Lanes, wa: Lanes, wb: Lanes, wc: Lanes, wd: Lanes, share: Lanes, at: int,
-    row: wp.array(dtype=wp.float32),
+    nx: Lanes, ny: Lanes, nz: Lanes, gap: Lanes, wa: Lanes, wb: Lanes, wc: Lanes, wd: Lanes, stiffness: Lanes,
+    damping_rate: Lanes, mu: float, radius: float, tau: float, at: int, row: wp.array(dtype=wp.float32),
 ): ...  # fmt: skip
 
 
@@ -215,7 +226,8 @@ def make_feature_kernels(kind: PairKind, own_all: bool) -> tuple[Any, Any, Any]:
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def refresh_contacts(
-        work: Work, owners: Owners, first: int, start: wp.array(dtype=wp.vec3), parallel: float, contacts: FeatureContacts
+        work: Work, owners: Owners, first: int, start: wp.array(dtype=wp.vec3), parallel: float, material: FeatureMaterial,
+        contacts: FeatureContacts,
     ):  # fmt: skip
         """Normal, distance and weights of 16 contacts where their corners are now."""
         group = first_item(work, wp.tid())
@@ -246,7 +258,10 @@ def make_feature_kernels(kind: PairKind, own_all: bool) -> tuple[Any, Any, Any]:
                 way = wa * gather_vectors(contacts.displacement, a) + wb * gather_vectors(contacts.displacement, b)
                 way = way + wc * gather_vectors(contacts.displacement, c) + wd * gather_vectors(contacts.displacement, d)
                 share = select(distance, share, spread(0.0))  # without distance there is no direction
-                store_rows(n.x, n.y, n.z, distance - dot(n, way), wa, wb, wc, wd, share, at, contacts.row)
+                store_rows(
+                    n.x, n.y, n.z, distance - dot(n, way), wa, wb, wc, wd, material.stiffness * share,
+                    material.damping_rate * share, material.mu, material.radius, 0.5 * material.radius, at, contacts.row,
+                )  # fmt: skip
             group = next_item(work, group)
 
     return own_pairs, write_contacts, refresh_contacts
@@ -254,13 +269,13 @@ def make_feature_kernels(kind: PairKind, own_all: bool) -> tuple[Any, Any, Any]:
 
 @wp.kernel(enable_backward=False)
 def count_features(
-    work: Work, owners: Owners, first: int, contacts: FeatureContacts, free: wp.array(dtype=wp.float32),
+    work: Work, end: wp.array(dtype=wp.int32), first: int, contacts: FeatureContacts, free: wp.array(dtype=wp.float32),
     number: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """How many contacts every index has that forces move."""
+    """How many contacts every index has that forces move: of the rows from ``first`` on, as many as ``end`` says last."""
     k = first_item(work, wp.tid())
     while k >= 0:
-        if k < owners.end[owners.end.shape[0] - 1]:
+        if k < end[end.shape[0] - 1]:
             for c in range(4):
                 i = contacts.corner[4 * (first + k) + c]
                 if free[i] > 0.0:
@@ -270,13 +285,13 @@ def count_features(
 
 @wp.kernel(enable_backward=False)
 def list_features(
-    work: Work, owners: Owners, first: int, free: wp.array(dtype=wp.float32), filled: wp.array(dtype=wp.int32),
+    work: Work, end: wp.array(dtype=wp.int32), first: int, free: wp.array(dtype=wp.float32), filled: wp.array(dtype=wp.int32),
     contacts: FeatureContacts,
 ):  # fmt: skip
     """The contacts of every index, in no order yet."""
     k = first_item(work, wp.tid())
     while k >= 0:
-        if k < owners.end[owners.end.shape[0] - 1]:
+        if k < end[end.shape[0] - 1]:
             for c in range(4):
                 i = contacts.corner[4 * (first + k) + c]
                 if free[i] > 0.0:
@@ -307,6 +322,60 @@ def sort_features(work: Work, contacts: FeatureContacts, most: wp.array(dtype=wp
         group = next_item(work, group)
 
 
+class Features:
+    """The contacts of a solver's indices, from several sources.
+
+    Args:
+        place: Index of every particle.
+        size: Number of indices.
+        displacement: The way of every index since the start of the step.
+        rooms: Contacts of every source.
+        recorder: Launches the kernels.
+
+    Attributes:
+        contacts: What kernels read.
+        most: Longest list of every 16 indices.
+        first: First row of every source.
+    """
+
+    def __init__(self, place: np.ndarray, size: int, displacement: wp.array, rooms: Sequence[int], recorder: Any):
+        device, self._recorder = recorder.device, recorder
+        self._number = wp.zeros(size + 1, dtype=wp.int32, device=device)
+        self._filled = wp.zeros(size, dtype=wp.int32, device=device)
+        self.most = wp.zeros(-(-size // LANES), dtype=wp.int32, device=device)
+        contacts = self.contacts = FeatureContacts()
+        contacts.first = wp.zeros(size + 1, dtype=wp.int32, device=device)
+        contacts.place = wp.array(place, dtype=wp.int32, device=device)
+        contacts.displacement = displacement
+        self._size = size
+        self.reserve(rooms)
+
+    def reserve(self, rooms: Sequence[int]) -> None:
+        """Make room for some contacts of every source; those that are there are dropped."""
+        device, total = self._recorder.device, sum(rooms)
+        self._rooms, self.first = list(rooms), [sum(rooms[:k]) for k in range(len(rooms))]
+        self.contacts.row = wp.zeros(FIELDS * (total + 1), dtype=wp.float32, device=device)
+        self.contacts.corner = wp.full(4 * (total + 1), self._size, dtype=wp.int32, device=device)
+        self.contacts.entry = wp.full(4 * total + 1, 4 * total, dtype=wp.int32, device=device)
+
+    def list(self, ends: Sequence[wp.array], free: wp.array) -> None:
+        """Make the list of every index.
+
+        Args:
+            ends: Array of every source whose last entry is the number of its contacts.
+            free: 1 for every index that forces move, else 0.
+        """
+        self._recorder.alone(self._number.zero_)
+        self._recorder.alone(self._filled.zero_)
+        sources = list(zip(ends, self.first, self._rooms, strict=True))
+        for end, first, room in sources:
+            self._recorder.launch(count_features, room, [end, first, self.contacts, free], [self._number])
+        self._recorder.alone(wp.utils.array_scan, self._number, self.contacts.first)
+        for end, first, room in sources:
+            self._recorder.launch(list_features, room, [end, first, free], [self._filled, self.contacts])
+        self._recorder.launch(sort_features, len(self.most), [], [self.contacts, self.most])
+
+
 @wp.func
 def add_features(contacts: FeatureContacts, particle: int, gradient: wp.vec3, hessian: Block):
     """The sums of a particle with its contacts."""
@@ -320,10 +389,10 @@ def add_features(contacts: FeatureContacts, particle: int, gradient: wp.vec3, he
             for c in range(4):
                 change += contacts.row[r + 4 + c] * contacts.displacement[contacts.corner[4 * k + c]]
             normal = wp.vec3(contacts.row[r], contacts.row[r + 1], contacts.row[r + 2])
-            share = contacts.row[r + 8]
+            motion = wp.vec3(contacts.row[r + 13], contacts.row[r + 14], contacts.row[r + 15])
             g, h = feature_contact(
-                change, contacts.row[r + 3], normal, contacts.radius, share * contacts.stiffness, share * contacts.damping_rate,
-                contacts.mu, contacts.slip,
+                change, motion, contacts.row[r + 3], normal, contacts.row[r + 11], contacts.row[r + 12], contacts.row[r + 8],
+                contacts.row[r + 9], contacts.row[r + 10], contacts.slip,
             )  # fmt: skip
             weight = contacts.row[r + 4 + entry % 4]
             gradient = gradient + weight * g
@@ -351,19 +420,17 @@ def own_weight(row: wp.array(dtype=wp.float32), entry: IndexLanes) -> Lanes: ...
 def add_lane_features(contacts: FeatureContacts, entry: IndexLanes, gradient: VectorL, hessian: BlockL):
     """The sums of 16 indices with one contact each."""
     k = contact_of(entry)
-    change = gather_fields(contacts.row, k, ROW, 4) * gather_vectors(
-        contacts.displacement, gather_indices(contacts.corner, k, 4, 0)
-    )
-    for c in range(1, 4):
-        weight = gather_fields(contacts.row, k, ROW, 4 + c)
-        change = change + weight * gather_vectors(contacts.displacement, gather_indices(contacts.corner, k, 4, c))
-    normal = vector(
-        gather_fields(contacts.row, k, ROW, 0), gather_fields(contacts.row, k, ROW, 1), gather_fields(contacts.row, k, ROW, 2)
-    )  # fmt: skip
-    share = gather_fields(contacts.row, k, ROW, 8)
+    corner = gather_index_quads(contacts.corner, k, 4, 0)
+    place = gather_quads(contacts.row, k, ROW, 0)
+    weight = gather_quads(contacts.row, k, ROW, 4)
+    material = gather_quads(contacts.row, k, ROW, 8)
+    rest = gather_quads(contacts.row, k, ROW, 12)
+    change = weight.a * gather_vectors(contacts.displacement, corner.a) + weight.b * gather_vectors(contacts.displacement, corner.b)
+    change = change + weight.c * gather_vectors(contacts.displacement, corner.c)
+    change = change + weight.d * gather_vectors(contacts.displacement, corner.d)
     g, h = feature_contact(
-        change, gather_fields(contacts.row, k, ROW, 3), normal, spread(contacts.radius), contacts.stiffness * share,
-        contacts.damping_rate * share, spread(contacts.mu), spread(contacts.slip),
+        change, vector(rest.b, rest.c, rest.d), place.d, vector(place.a, place.b, place.c), material.d, rest.a, material.a,
+        material.b, material.c, spread(contacts.slip),
     )  # fmt: skip
     own = own_weight(contacts.row, entry)
     return gradient + own * g, hessian + (own * own) * h

@@ -20,8 +20,8 @@ from hooke.collision.surface import Surface, make_filter
 from hooke.execution.recorder import captured_by_user, launch_directly
 from hooke.math import LANES
 from hooke.solvers.vbd.features import (
-    FIELDS,
-    FeatureContacts,
+    FeatureMaterial,
+    Features,
     Owners,
     count_features,
     list_features,
@@ -157,28 +157,13 @@ class SelfContact:
         self._anew = wp.ones(1, dtype=wp.int32, device=device)
         self._always = wp.ones(1, dtype=wp.int32, device=device)
         self._seen = seen
-        self.most = wp.zeros(-(-size // LANES), dtype=wp.int32, device=device)
-        self._number = wp.zeros(size + 1, dtype=wp.int32, device=device)
-        self._filled = wp.zeros(size, dtype=wp.int32, device=device)
-        self._place = wp.array(place, dtype=wp.int32, device=device)
-        self._make_contacts()
+        self.material = FeatureMaterial()
+        self._owners = [allocate(Owners, pool.groups, device) for pool in self.near.pools]
+        self.features = Features(place, size, motion.displacement, [pool.room for pool in self.near.pools], recorder)
         self.trees.sort(q)
 
     def _queries(self) -> tuple[np.ndarray, np.ndarray]:
         return self.surface.vertices, self.surface.edges
-
-    def _make_contacts(self) -> None:
-        """Room for as many contacts as there may be pairs, and for one of nobody."""
-        device, rooms = self._recorder.device, [pool.room for pool in self.near.pools]
-        self._first = (0, rooms[0])
-        total = sum(rooms)
-        contacts = self.contacts = FeatureContacts()
-        contacts.row = wp.zeros(FIELDS * (total + 1), dtype=wp.float32, device=device)
-        contacts.corner = wp.full(4 * (total + 1), self._size, dtype=wp.int32, device=device)
-        contacts.first = wp.zeros(self._size + 1, dtype=wp.int32, device=device)
-        contacts.entry = wp.full(4 * total + 1, 4 * total, dtype=wp.int32, device=device)
-        contacts.place, contacts.displacement = self._place, self._motion.displacement
-        self._owners = [allocate(Owners, pool.groups, device) for pool in self.near.pools]
 
     @property
     def kernels(self) -> list[Any]:
@@ -229,35 +214,29 @@ class SelfContact:
 
     def bind(self) -> None:
         """The contacts of the pairs that exert a force, and the list of every index."""
-        self._recorder.alone(self._number.zero_)
-        self._recorder.alone(self._filled.zero_)
-        contacts, free, parts = self.contacts, self.limits.free, tuple(zip(self.near.pools, self._owners, self._first, strict=True))
-        for (own_pairs, write_contacts, _refresh), (pool, owners, first) in zip(self._feature_kernels, parts, strict=True):
-            self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [owners])
-            self._recorder.alone(wp.utils.array_scan, owners.number, owners.end)
-            self._recorder.launch(write_contacts, pool.groups, [pool.pairs, owners, first], [contacts])
-            self._recorder.launch(count_features, pool.room, [owners, first, contacts, free], [self._number])
-        self._recorder.alone(wp.utils.array_scan, self._number, contacts.first)
-        for pool, owners, first in parts:
-            self._recorder.launch(list_features, pool.room, [owners, first, free], [self._filled, contacts])
-        self._recorder.launch(sort_features, len(self.most), [], [contacts, self.most])
+        contacts, owners = self.features.contacts, self._owners
+        parts = zip(self._feature_kernels, self.near.pools, owners, self.features.first, strict=True)
+        for (own_pairs, write_contacts, _refresh), pool, own, first in parts:
+            self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [own])
+            self._recorder.alone(wp.utils.array_scan, own.number, own.end)
+            self._recorder.launch(write_contacts, pool.groups, [pool.pairs, own, first], [contacts])
+        self.features.list([own.end for own in owners], self.limits.free)
 
     def refresh(self) -> None:
         """Normals, distances and weights of the contacts where everything is now."""
-        for (_own, _write, refresh_contacts), pool, owners, first in zip(
-            self._feature_kernels, self.near.pools, self._owners, self._first, strict=True
-        ):
-            inputs = [owners, first, self._motion.start, self.options.parallel]
-            self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.contacts])
+        parts = zip(self._feature_kernels, self.near.pools, self._owners, self.features.first, strict=True)
+        for (_own, _write, refresh_contacts), pool, own, first in parts:
+            inputs = [own, first, self._motion.start, self.options.parallel, self.material]
+            self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.features.contacts])
 
     def set_material(self, model: Any, friction_epsilon: float, dt: float) -> None:
         """The material of the contacts in the launches that follow."""
-        contacts = self.contacts
-        contacts.radius = self.options.radius
-        contacts.stiffness = float(model.soft_contact_ke)
-        contacts.damping_rate = float(model.soft_contact_kd) / dt
-        contacts.mu = float(model.soft_contact_mu)
-        contacts.slip = friction_epsilon * dt
+        material = self.material
+        material.radius = self.options.radius
+        material.stiffness = float(model.soft_contact_ke)
+        material.damping_rate = float(model.soft_contact_kd) / dt
+        material.mu = float(model.soft_contact_mu)
+        self.features.contacts.slip = friction_epsilon * dt
 
     def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]]) -> list[Stage]:
         """The launches of a step up to where the last ways are known, each stage up to a search.
@@ -290,11 +269,12 @@ class SelfContact:
         while search.grow():
             self._recorder.forget()
             if search is self.near:
-                material = self.contacts
-                self._make_contacts()
-                for name in ("radius", "stiffness", "damping_rate", "mu", "slip"):
-                    setattr(self.contacts, name, getattr(material, name))
+                launch_directly(self._reserve)
             launch_directly(search.run, self.reach, self._recorder)
+
+    def _reserve(self) -> None:
+        self._owners = [allocate(Owners, pool.groups, self._recorder.device) for pool in self.near.pools]
+        self.features.reserve([pool.room for pool in self.near.pools])
 
     def overflow(self) -> dict[str, tuple[int, int]]:
         """Pairs that had no room in the last step, as {name: (needed, available)}. Reads the device."""

@@ -256,7 +256,7 @@ class SolverVBD(SolverBase):
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
         if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.contacts, dt)
+            self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.features.contacts, dt)
         else:
             inputs = [color, self._particles, self._chain, w.rows, self._features, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
@@ -521,12 +521,12 @@ class SolverVBD(SolverBase):
         worlds, seen = self.model.world_count, self.workspace.vertices.seen
         self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
         if self._lanes is not None:
-            self._lanes.groups.met = self._surface.most
+            self._lanes.groups.met = self._surface.features.most
 
     @property
     def _features(self) -> FeatureContacts:
         """Contacts of the surface with itself; none without self-contact."""
-        return FeatureContacts() if self._surface is None else self._surface.contacts
+        return FeatureContacts() if self._surface is None else self._surface.features.contacts
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
