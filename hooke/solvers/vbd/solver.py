@@ -12,6 +12,7 @@ import warp as wp
 from hooke import config
 from hooke.collision.pipeline import soft_contact_default
 from hooke.elements import ELEMENTS
+from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.execution.work import whole_work
@@ -34,7 +35,7 @@ from hooke.solvers.vbd.contacts import (
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options
-from hooke.solvers.vbd.predict import predict_vertices
+from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
 from hooke.solvers.vbd.workspace import Workspace
@@ -150,6 +151,7 @@ class SolverVBD(SolverBase):
         if self._tables["particle"].count:
             self._predict(state_in, dt)
             bodies = self._poses(state_in, state_out)
+            self._place_points(bodies, dt)
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
                 self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
@@ -166,7 +168,7 @@ class SolverVBD(SolverBase):
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
-        return versions, material, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
+        return versions, material, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -180,6 +182,11 @@ class SolverVBD(SolverBase):
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
         inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
         self._recorder.launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
+
+    def _place_points(self, bodies: tuple[wp.array, wp.array], dt: float) -> None:
+        if self._tied:
+            inputs = [self._tables[ATTACHMENT_TABLE.name].struct, *bodies, self._wind, dt]
+            self._recorder.launch(place_points, self.workspace.points, inputs, [self.workspace.vertices])
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -370,13 +377,14 @@ class SolverVBD(SolverBase):
     @property
     def particle_q_prev(self) -> wp.array:
         """Positions at the start of the last step [m]."""
-        return self.workspace.vertices.start
+        return self.workspace.vertices.start[: self.workspace.particles]
 
     # ---- binding to the model
 
     def _make_workspace(self) -> None:
         particles, bodies = self._tables["particle"].count, self._tables["body"].count
-        self.workspace = Workspace(particles, bodies, self.model.world_count, self.device)
+        points = self._tables[ATTACHMENT_TABLE.name].count + 1
+        self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
         self._bind_elements()
 
@@ -409,6 +417,7 @@ class SolverVBD(SolverBase):
         kinds = tuple(a[0] for a in active)
         self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
+        self._tied = any(element.point is not None for element in kinds)
         self._pack_elements()
 
     def _pack_elements(self) -> None:
@@ -421,7 +430,8 @@ class SolverVBD(SolverBase):
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
-            self._lanes = LaneSweep(self._active, self._tables, colors, place, friction, self._recorder)
+            points = self.workspace.points if self._tied else 0
+            self._lanes = LaneSweep(self._active, self._tables, colors, place, points, friction, self._recorder)
         else:
             self._pack_chain()
 
@@ -434,14 +444,19 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
-        return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *self._recorder.kernels]
+        return [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(self._tables[element.name].version for element in ELEMENTS)
+        return tuple(self._tables[element.table.name].version for element in ELEMENTS)
 
     @property
     def _particles(self) -> Any:
         return self._tables["particle"].struct
+
+    @property
+    def _wind(self) -> wp.array:
+        wind = getattr(self.model, "wind", None)  # a foreign model has none
+        return self.workspace.still_air if wind is None else wind
 
     @property
     def _shapes(self) -> Any:
@@ -504,7 +519,7 @@ class SolverVBD(SolverBase):
         pair = (id(state_in), id(state_out))
         if pair == self._last_pair and state_in is not state_out and self._steps < 8:
             start = self.particle_q_prev.numpy()
-            moved = not np.array_equal(self.workspace.vertices.x.numpy(), start)
+            moved = not np.array_equal(self.workspace.vertices.x.numpy()[: len(start)], start)
             if moved and np.array_equal(state_in.particle_q.numpy(), start):
                 self._warned_unswapped = True
                 warnings.warn(
