@@ -3,17 +3,18 @@
 A triangle of area A and unit normal n, both as the step begins, moves with the mean velocity of its corners; u is that less the wind,
 u_n = n . u and u_t = u - u_n n. Drag opposes u; lift is perpendicular to it, in the plane of u and n:
 
-    f = - D A |u_n| u - L A u_n (|u| n - u_n u/|u|)                                                 (1)
-      = - (p u_n n + q u_t),   p = A (D |u_n| + L |u_t|^2/|u|),   q = A |u_n| (D - L |u_n|/|u|)     (2)
+    - D A |u_n| u - L A u_n (|u| n - u_n u/|u|) = - (p u_n n + q u_t)                               (1)
+    p = A (D |u_n| + L |u_t|^2/|u|),     q = A |u_n| (D - L |u_n|/|u|)                              (2)
 
 Seen from the wind, at an angle of attack with sine |u_n|/|u|, drag is D A |u|^2 sin and lift L A |u|^2 sin cos; a front and its back are
-alike. D = rho C_D/2 and L = rho C_L/2 [kg/m^3]: halves of the density of the air times numbers of order one. A third of f acts on
-each corner. It is evaluated at the end of the step; its potential, with what is not squared in it frozen where it is evaluated, is
+alike. D = rho C_D/2 and L = rho C_L/2 [kg/m^3]: halves of the density of the air times numbers of order one. Where lift outweighs drag
+a thin sheet has no edge to bear the suction that would pull it forward: q is max(0, q). So the air takes energy from every relative
+motion, and any D and L are stable. A third of the force acts on each corner, evaluated at the end of the step; its potential is
 
     dt (A D |u_n|^3/3 + A L |u_t|^2/|u| u_n^2/2 + q |u_t|^2/2),  |u_t|^2/|u| and q frozen           (3)
 
-with the block ((p + A D |u_n|) n n^T + max(0, q) (I - n n^T))/(9 dt) for a corner, positive semidefinite. The air is the last corner of
-the element: a point behind the particles that moves with the wind.
+where it is evaluated, with the positive semidefinite block ((p + A D |u_n|) n n^T + q (I - n n^T))/(9 dt) for a corner. The air is the
+last corner of the element: a point behind the particles that moves with the wind.
 """
 
 from typing import Any
@@ -39,15 +40,12 @@ def air_derivatives(area: Any, u: Any, drag: Any, lift: Any):
     speed = larger(norm(u), tiny)
     resistance = size * drag * rate
     p = resistance + size * lift * (dot(along, along) / speed)
-    q = resistance - size * lift * rate * (rate / speed)
-    tangential = positive(q)
-    return p * across * n + q * along, isotropic(tangential) + (p + resistance - tangential) * outer(n)
+    q = positive(resistance - size * lift * rate * (rate / speed))
+    return p * across * n + q * along, isotropic(q) + (p + resistance - q) * outer(n)
 
 
 @wp.func
-def air_gradient_hessian(
-    e: Triangles, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
-):
+def air_gradient_hessian(e: Triangles, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
     m = e.indices[k, 2]

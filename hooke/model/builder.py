@@ -43,6 +43,8 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         default_tri_ke: Shear modulus of membranes [N/m], 100.
         default_tri_ka: Area modulus of membranes [N/m], 100.
         default_tri_kd: Damping of membranes [N s/m], 10.
+        default_tri_drag: Drag of triangles [kg/m^3], 0.
+        default_tri_lift: Lift of triangles [kg/m^3], 0.
         default_edge_ke: Bending stiffness [N], 100.
         default_edge_kd: Bending damping [N s], 0.
         default_spring_ke: Stiffness of springs [N/m], 100.

@@ -50,7 +50,6 @@ class AttributeFrequency(IntEnum):
     SPRING = 13
     CONSTRAINT_MIMIC = 14
     WORLD = 15
-    ATTACHMENT_PARTICLE_BODY = 16
 
 
 _SHORT = {"triangle": "tri", "tetrahedron": "tet"}

@@ -218,7 +218,7 @@ class Model:
             raise AttributeError(f"Model has no attribute {name!r}")
         table = NAMES[name][0].name
         long = {"tri": "triangle", "tet": "tetrahedron"}.get(table, table)
-        return AttributeFrequency[long.upper()]
+        return AttributeFrequency[long.upper()] if long.upper() in AttributeFrequency.__members__ else table
 
     def _give_custom(self, target: Any, assignment: AttributeAssignment) -> None:
         """Put the arrays of custom attributes on an object; the model keeps its own, others get copies."""
