@@ -1,5 +1,7 @@
 """Deformable elements, one file per kind; a new kind joins by one entry of ``ELEMENTS``."""
 
+from hooke.elements.aerodynamics import AERODYNAMICS
+from hooke.elements.attachment import ATTACHMENT
 from hooke.elements.bending import BENDING
 from hooke.elements.element import Element
 from hooke.elements.spring import SPRING
@@ -8,4 +10,4 @@ from hooke.elements.triangle import TRIANGLE
 
 __all__ = ["ELEMENTS", "Element"]
 
-ELEMENTS: tuple[Element, ...] = (SPRING, TRIANGLE, BENDING, TETRAHEDRON)
+ELEMENTS: tuple[Element, ...] = (SPRING, TRIANGLE, BENDING, TETRAHEDRON, ATTACHMENT, AERODYNAMICS)

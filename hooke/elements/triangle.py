@@ -39,7 +39,7 @@ TRIANGLE_TABLE = Table(
         Column("indices", wp.int32, -1, width=3, refers="particle", minimum=0, doc="The three particles of each triangle."),
         Column("poses", wp.mat22, ((0.0, 0.0), (0.0, 0.0)), "1/m", "Inverse of the rest edge matrix."),
         Column("areas", wp.float32, 0.0, "m^2", "Rest area.", minimum=0.0),
-        Column("materials", wp.float32, 0.0, "", "ke, ka [N/m], kd [N s/m], drag, lift.", width=5,
+        Column("materials", wp.float32, 0.0, "", "ke, ka [N/m], kd [N s/m], drag, lift [kg/m^3].", width=5,
                minimum=(0.0, -INF, 0.0, 0.0, 0.0)),
         Column("activations", wp.float32, 0.0, "", "Value kept for actuators of the user.", kernel=False),
         Column("color", wp.vec3, (-1.0, -1.0, -1.0), "", "Colour for pictures, 0 to 1; negative is chosen.", kernel=False),

@@ -46,8 +46,8 @@ class DeformableMethods:
             tri_ke: Shear modulus mu of the sheet [N/m].
             tri_ka: Area modulus lambda [N/m].
             tri_kd: Damping [N s/m].
-            tri_drag: Drag coefficient.
-            tri_lift: Lift coefficient.
+            tri_drag: Drag [kg/m^3], see :meth:`add_triangles`.
+            tri_lift: Lift [kg/m^3].
             edge_ke: Bending stiffness [N].
             edge_kd: Bending damping [N s].
             add_springs: Add a spring along every edge.
@@ -91,8 +91,8 @@ class DeformableMethods:
             tri_ke: Shear modulus mu of the sheet [N/m].
             tri_ka: Area modulus lambda [N/m].
             tri_kd: Damping [N s/m].
-            tri_drag: Drag coefficient.
-            tri_lift: Lift coefficient.
+            tri_drag: Drag [kg/m^3], see :meth:`add_triangles`.
+            tri_lift: Lift [kg/m^3].
             edge_ke: Bending stiffness [N].
             edge_kd: Bending damping [N s].
             add_springs: Add a spring along every edge.
@@ -147,8 +147,8 @@ class DeformableMethods:
             tri_ke: Shear modulus of the surface [N/m].
             tri_ka: Area modulus of the surface [N/m].
             tri_kd: Damping of the surface [N s/m].
-            tri_drag: Drag coefficient of the surface.
-            tri_lift: Lift coefficient of the surface.
+            tri_drag: Drag of the surface [kg/m^3], see :meth:`add_triangles`.
+            tri_lift: Lift of the surface [kg/m^3].
             add_surface_mesh_edges: Add hinges on the edges of the surface.
             edge_ke: Bending stiffness of the surface [N].
             edge_kd: Bending damping of the surface [N s].
@@ -187,8 +187,8 @@ class DeformableMethods:
             tri_ke: Shear modulus of the surface [N/m].
             tri_ka: Area modulus of the surface [N/m].
             tri_kd: Damping of the surface [N s/m].
-            tri_drag: Drag coefficient of the surface.
-            tri_lift: Lift coefficient of the surface.
+            tri_drag: Drag of the surface [kg/m^3], see :meth:`add_triangles`.
+            tri_lift: Lift of the surface [kg/m^3].
             add_surface_mesh_edges: Add hinges on the edges of the surface.
             edge_ke: Bending stiffness of the surface [N].
             edge_kd: Bending damping of the surface [N s].

@@ -15,6 +15,7 @@ from hooke.elements.tetrahedron import measure_tetrahedra
 from hooke.elements.triangle import measure_triangles
 from hooke.geometry.measure import lengths
 from hooke.model.enums import ParticleFlags
+from hooke.model.motion import quat_rotate
 
 __all__ = ["ParticleMethods"]
 
@@ -45,7 +46,7 @@ def _repeats(stencils: np.ndarray) -> np.ndarray:
 
 
 class ParticleMethods:
-    """Particles, springs, triangles, hinges, tetrahedra."""
+    """Particles, springs, triangles, hinges, tetrahedra, attachments."""
 
     _tables: dict[str, Rows]
 
@@ -155,8 +156,8 @@ class ParticleMethods:
             tri_ke: Shear modulus mu of the sheet [N/m], one or one per triangle; None takes ``default_tri_ke``.
             tri_ka: Area modulus lambda [N/m]; None takes ``default_tri_ka``.
             tri_kd: Damping [N s/m]; None takes ``default_tri_kd``.
-            tri_drag: Drag coefficient.
-            tri_lift: Lift coefficient.
+            tri_drag: Drag rho C_D/2 [kg/m^3]: half the density of the air times the drag coefficient; 0 is none.
+            tri_lift: Lift rho C_L/2 [kg/m^3]; 0 is none.
             color: Colour for pictures, three values from 0 to 1.
             opacity: Opacity for viewers that draw it.
             custom_attributes: Values by key.
@@ -290,6 +291,51 @@ class ParticleMethods:
         added = self._tables["tet"].extend(int(good.sum()), **values)
         self._author("tet", custom, added.start, len(added))
         return np.where(good, volumes, 0.0)
+
+    def add_attachment_particle_body(
+        self, particle: int, body: int, *, body_point: Any = None, stiffness: float = 1.0e4, damping: float = 0.0,
+        enabled: bool = True, custom_attributes: dict[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Hold a particle by a point of a body or of the world.
+
+        Args:
+            particle: The particle.
+            body: The body; -1 is the world.
+            body_point: Where it is held [m], in the body frame (in the world without a body), shape (3,); None takes where the
+                particle is now.
+            stiffness: Stiffness [N/m].
+            damping: Damping [N s/m] of the motion relative to the point.
+            enabled: Whether the attachment acts.
+            custom_attributes: Values by key.
+
+        Returns:
+            Index of the attachment.
+
+        Raises:
+            ValueError: The particle or the body does not exist, or they are in different worlds.
+        """
+        index = self.attachment_particle_body_count
+        for what, value, least in (("particle", particle, 0), ("body", body, -1)):
+            count = self._tables[what].count
+            if not least <= value < count:
+                raise ValueError(f"attachment particle body {index}: expected a {what} from {least} to {count - 1}, found {value}")
+        if body >= 0:
+            worlds = self.particle_world[particle], self.body_world[body]
+            if min(worlds) >= 0 and worlds[0] != worlds[1]:
+                raise ValueError(
+                    f"attachment particle body {index}: particle {particle} is in world {worlds[0]}, body {self.body_label[body]!r} "
+                    f"(index {body}) in world {worlds[1]}; attach it to a body of its own world"
+                )
+        if body_point is None:
+            body_point = self.particle_q.array[particle]
+            if body >= 0:
+                pose = self.body_q.array[body]
+                body_point = quat_rotate(pose[3:] * (-1.0, -1.0, -1.0, 1.0), body_point - pose[:3])
+        added = self._tables["attachment_particle_body"].append(
+            particle=particle, body=body, body_point=body_point, stiffness=stiffness, damping=damping, enabled=enabled
+        )
+        self._author("attachment_particle_body", custom_attributes, added)
+        return added
 
     def _check_stencils(self, what: str, indices: np.ndarray, least: Any = 0) -> np.ndarray:
         """Refuse elements whose particles do not exist or repeat."""

@@ -43,6 +43,8 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         default_tri_ke: Shear modulus of membranes [N/m], 100.
         default_tri_ka: Area modulus of membranes [N/m], 100.
         default_tri_kd: Damping of membranes [N s/m], 10.
+        default_tri_drag: Drag of triangles [kg/m^3], 0.
+        default_tri_lift: Lift of triangles [kg/m^3], 0.
         default_edge_ke: Bending stiffness [N], 100.
         default_edge_kd: Bending damping [N s], 0.
         default_spring_ke: Stiffness of springs [N/m], 100.
@@ -243,6 +245,9 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         static = builder.shape_body.array < 0
         target = self.shape_transform.array[offsets["shape"] : offsets["shape"] + builder.shape_count]
         target[static] = compose(motion.pose, target[static])
+        static = builder.attachment_particle_body_body.array < 0
+        points = self.attachment_particle_body_body_point.array[offsets["attachment_particle_body"] :]
+        points[static] = motion.apply("point", points[static])
 
     def _place_roots(self, builder: ModelBuilder, first: int, first_coord: int, motion: RigidMotion) -> None:
         """Joints to the world move with the builder: free ones through their coordinates, others through their parent anchor."""
@@ -263,7 +268,8 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
     ) -> None:  # fmt: skip
         """Group particles and bodies so that no two of one group act on each other.
 
-        Elements that act couple their particles: springs, triangles, hinges and tetrahedra with a stiffness or a damping.
+        Elements that act couple their particles: springs, triangles, hinges and tetrahedra with a stiffness or a damping, triangles
+        with drag or lift.
 
         Args:
             include_bending: Also separate the particles of hinges without stiffness, so that one can be given later.
@@ -274,7 +280,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         settings = (balance_colors, target_max_min_color_ratio, ColoringAlgorithm(coloring_algorithm))
         stencils = []
         for element in ELEMENTS:
-            columns = {name: rows.array for name, rows in self._tables[element.name].columns.items()}
+            columns = {name: rows.array for name, rows in self._tables[element.table.name].columns.items()}
             stencils.append(element.stencils(columns)[1])
         if include_bending:
             stencils.append(self.edge_indices.array)

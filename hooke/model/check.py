@@ -46,13 +46,13 @@ def check_structure(tables: dict[str, Rows], world_count: int, leave_out: frozen
                     f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()}, expected -1 to "
                     f"{counts[column.refers] - 1}"
                 )
-    for element in ELEMENTS:
-        if "materials" in tables[element.name].columns:
-            materials = tables[element.name].columns["materials"].array
+    for table in dict.fromkeys(element.table for element in ELEMENTS):
+        if "materials" in tables[table.name].columns:
+            materials = tables[table.name].columns["materials"].array
             bad = np.flatnonzero(materials[:, 0] + materials[:, 1] < 0.0)
             if len(bad):
                 raise ValueError(
-                    f"{name_of(tables[element.name], bad[0])}: the Lame pair {materials[bad[0], :2].tolist()} has mu + lambda < 0, "
+                    f"{name_of(tables[table.name], bad[0])}: the Lame pair {materials[bad[0], :2].tolist()} has mu + lambda < 0, "
                     "which is not a stable material"
                 )
 

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from hooke.elements import ELEMENTS, Element
+from hooke.elements.attachment import ATTACHMENT_TABLE, Attachments, held_point
 from hooke.execution.compile import load_kernels
 from hooke.model.model import model_tables
 from hooke.model.motion import quat_rotate
@@ -66,10 +67,30 @@ def make_energy_kernel(element: Element) -> Any:
     return wp.kernel(measure_elements, name=f"measure_{element.name}", module="unique", enable_backward=False)
 
 
+@wp.kernel(enable_backward=False)
+def place_held_points(attachments: Attachments, body_q: wp.array(dtype=wp.transform), first: int, x: wp.array(dtype=wp.vec3)):
+    k = wp.tid()
+    x[first + k] = held_point(attachments, k, body_q)
+
+
 def energy_kernels(model: Any) -> list[Any]:
     """The kernels that :func:`measure_energy` launches for a model."""
     tables = model_tables(model)
-    return [make_energy_kernel(element) for element in ELEMENTS if tables[element.name].count]
+    kernels = [make_energy_kernel(element) for element in ELEMENTS if element.energy and tables[element.table.name].count]
+    return [place_held_points, *kernels] if tables[ATTACHMENT_TABLE.name].count else kernels
+
+
+def _corners(model: Any, tables: dict[str, Any], state: Any) -> wp.array:
+    """Positions of the particles, and behind them what elements are tied to: the points of attachments, and one for the air."""
+    particles, attachments = tables["particle"].count, tables[ATTACHMENT_TABLE.name]
+    if not attachments.count:
+        return state.particle_q
+    x = wp.zeros(particles + attachments.count + 1, dtype=wp.vec3, device=model.device)
+    wp.copy(x, state.particle_q, count=particles)
+    body_q = wp.zeros(0, dtype=wp.transform, device=model.device) if state.body_q is None else state.body_q
+    inputs = [attachments.struct, body_q, particles]
+    wp.launch(place_held_points, dim=attachments.count, inputs=inputs, outputs=[x], device=model.device)
+    return x
 
 
 def measure_energy(model: Any, state: Any) -> Energy:
@@ -81,13 +102,13 @@ def measure_energy(model: Any, state: Any) -> Energy:
     """
     tables = model_tables(model)
     load_kernels(energy_kernels(model), model.device)
-    elastic = {}
+    elastic, corners = {}, _corners(model, tables, state)
     for element in ELEMENTS:
-        data = tables[element.name]
-        if data.count:
+        data = tables[element.table.name]
+        if element.energy and data.count:
             value = wp.zeros(data.count, dtype=wp.float32, device=model.device)
             kernel = make_energy_kernel(element)
-            wp.launch(kernel, dim=data.count, inputs=[data.struct, state.particle_q], outputs=[value], device=model.device)
+            wp.launch(kernel, dim=data.count, inputs=[data.struct, corners], outputs=[value], device=model.device)
             elastic[element.name] = float(value.numpy().astype(np.float64).sum())
     gravity = model.gravity.numpy().astype(np.float64)
     kinetic = potential = 0.0

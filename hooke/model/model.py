@@ -38,6 +38,7 @@ class Model:
         up_axis: Axis against gravity, 0 to 2.
         world_count: Number of worlds, at least 1.
         gravity: Per world, then for what belongs to none [m/s^2]; one row when no world was begun.
+        wind: Velocity of the air [m/s], one row; felt by triangles with drag or lift (:meth:`set_wind`).
         particle_color_groups: One int array of particles per colour.
         body_color_groups: One int array of bodies per colour.
         soft_contact_ke: Stiffness [N/m] of particles in contact, mixed with the shape's; 1e3.
@@ -58,6 +59,7 @@ class Model:
         self.world_count = 1
         self.world_label: list[str] = []
         self.gravity: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
+        self.wind: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
         self.particle_color_groups: list[wp.array] = []
         self.body_color_groups: list[wp.array] = []
         self.soft_contact_ke = 1.0e3
@@ -180,6 +182,17 @@ class Model:
         rows[slice(None) if world is None else world] = value
         self.gravity.assign(rows.astype(np.float32))
 
+    def set_wind(self, wind: Any) -> None:
+        """Set the velocity of the air, a vector (3,) [m/s]; every step reads it.
+
+        Raises:
+            ValueError: It is not a vector of three finite values.
+        """
+        value = np.asarray(wind, np.float64)
+        if value.shape != (3,) or not np.isfinite(value).all():
+            raise ValueError(f"set_wind: expected a vector of three finite values [m/s], found {wind}")
+        self.wind.assign(value.astype(np.float32)[None])
+
     def request_contact_attributes(self, *attributes: str) -> None:
         """Ask for optional arrays of contacts made from now on: ``"force"``."""
         for attribute in attributes:
@@ -205,7 +218,7 @@ class Model:
             raise AttributeError(f"Model has no attribute {name!r}")
         table = NAMES[name][0].name
         long = {"tri": "triangle", "tet": "tetrahedron"}.get(table, table)
-        return AttributeFrequency[long.upper()]
+        return AttributeFrequency[long.upper()] if long.upper() in AttributeFrequency.__members__ else table
 
     def _give_custom(self, target: Any, assignment: AttributeAssignment) -> None:
         """Put the arrays of custom attributes on an object; the model keeps its own, others get copies."""

@@ -157,7 +157,7 @@ ARTICULATION = Table("articulation", "articulation_", (_WORLD, _LABEL), doc="Tre
 
 TABLES: tuple[Table, ...] = (
     PARTICLE,
-    *(element.table for element in ELEMENTS),
+    *dict.fromkeys(element.table for element in ELEMENTS),
     BODY,
     SHAPE,
     JOINT,

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.elements.aerodynamics import air_derivatives
+from hooke.elements.attachment import pull_derivatives, pull_energy
 from hooke.elements.bending import bending_derivatives, hinge_angle, hinge_gradient
 from hooke.elements.spring import stretch_derivatives, stretch_energy
 from hooke.elements.tetrahedron import volume_damping, volume_derivatives, volume_energy
 from hooke.elements.triangle import membrane_damping, membrane_derivatives, membrane_energy
-from hooke.math import add, constant, mul, sub, vector
+from hooke.math import add, constant, cross, div, mul, neg, sub, vector, zero
 
 FLOATS = {np.float32: (wp.float32, wp.vec3), np.float64: (wp.float64, wp.vec3d)}
 
@@ -111,7 +113,39 @@ def tet(
     store(h + dh, k, slot, hessian)
 
 
-KERNELS = {"spring": spring, "tri": tri, "edge": edge, "tet": tet}
+@wp.kernel(enable_backward=False)
+def attachment(
+    x: wp.array2d(dtype=Any), start: wp.array2d(dtype=Any), c: wp.array2d(dtype=Any), energy: wp.array(dtype=Any),
+    gradient: wp.array2d(dtype=Any), hessian: wp.array3d(dtype=Any),
+):  # fmt: skip
+    """``c``: stiffness, damping / dt."""
+    k, slot = wp.tid()
+    reach = x[k, slot] - x[k, 1 - slot]
+    energy[k] = pull_energy(reach, c[k, 0])
+    g, h = pull_derivatives(reach, reach - (start[k, slot] - start[k, 1 - slot]), c[k, 0], c[k, 1])
+    gradient[k, slot] = g
+    store(h, k, slot, hessian)
+
+
+@wp.kernel(enable_backward=False)
+def air(
+    x: wp.array2d(dtype=Any), start: wp.array2d(dtype=Any), c: wp.array2d(dtype=Any), energy: wp.array(dtype=Any),
+    gradient: wp.array2d(dtype=Any), hessian: wp.array3d(dtype=Any),
+):  # fmt: skip
+    """``c``: lift, drag, dt."""
+    k, slot = wp.tid()
+    share = constant(1.0, c[k, 2]) / constant(3.0, c[k, 2])
+    area = constant(0.5, share) * cross(start[k, 1] - start[k, 0], start[k, 2] - start[k, 0])
+    moved = (x[k, 0] - start[k, 0]) + (x[k, 1] - start[k, 1]) + (x[k, 2] - start[k, 2])
+    g, h = air_derivatives(area, (share * moved - (x[k, 3] - start[k, 3])) / c[k, 2], c[k, 1], c[k, 0])
+    if slot == 3:
+        share = neg(share / share)
+    energy[k] = zero(share)
+    gradient[k, slot] = share * g
+    store((share * share / c[k, 2]) * h, k, slot, hessian)
+
+
+KERNELS = {"spring": spring, "tri": tri, "edge": edge, "tet": tet, "attachment_particle_body": attachment, "aerodynamics": air}
 
 
 def full(entries):

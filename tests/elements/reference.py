@@ -2,7 +2,8 @@
 
 An element of a batch has its present corners ``x`` and its rest corners ``rest``, both (n, size, 3). Dissipation over a step is
 D = w/(2 dt) |m(x) - m(x_start)|^2 with a measure m (n, k) of the deformation and a weight w (n,); its block is
-w/dt (dm/dx)^T (dm/dx). Deformation gradients are 3x3 here, without a frame on the triangle.
+w/dt (dm/dx)^T (dm/dx). What is no such sum has a ``potential(x, frozen, start, dt)``, some of which is frozen at other corners.
+Deformation gradients are 3x3 here, without a frame on the triangle.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Spring:
     def weight(self):
         return self.material[:, 1]
 
-    def exact(self, x):
+    def exact(self, x, start):
         return self.length(x) >= self.size()
 
 
@@ -78,7 +79,7 @@ class Membrane:
     def weight(self):
         return self.size() * self.material[:, 2]
 
-    def exact(self, x):
+    def exact(self, x, start):
         mu, hat = self.material[:, 0], self.material[:, 0] + self.material[:, 1]
         return hat * (self.area(x) / self.size() - 1.0) - mu >= 0.0
 
@@ -113,7 +114,7 @@ class Hinge:
     def weight(self):
         return self.size() * self.material[:, 1]
 
-    def exact(self, x):
+    def exact(self, x, start):
         return np.zeros(len(x), bool)
 
 
@@ -144,11 +145,70 @@ class Volume:
     def weight(self):
         return self.size() * self.material[:, 2]
 
-    def exact(self, x):
+    def exact(self, x, start):
         return (self.gradient(x) ** 2).sum(axis=(1, 2)) >= 0.5
 
 
-REFERENCES = {"spring": Spring, "tri": Membrane, "edge": Hinge, "tet": Volume}
+@dataclass
+class Attachment:
+    """``material``: stiffness, damping. The second corner is the point."""
+
+    rest: np.ndarray
+    material: np.ndarray
+
+    def size(self):
+        return np.ones(len(self.rest))
+
+    def energy(self, x):
+        return 0.5 * self.material[:, 0] * (self.measure(x) ** 2).sum(axis=1)
+
+    def measure(self, x):
+        return x[:, 0] - x[:, 1]
+
+    def weight(self):
+        return self.material[:, 1]
+
+    def exact(self, x, start):
+        return np.ones(len(x), bool)
+
+
+@dataclass
+class Air:
+    """``material``: lift, drag. The fourth corner moves with the air."""
+
+    rest: np.ndarray
+    material: np.ndarray
+
+    def size(self):
+        return np.ones(len(self.rest))
+
+    def flow(self, x, start, dt):
+        """Area, velocity relative to the air, its normal part (n,) and its tangential part (n, 3)."""
+        area = 0.5 * np.cross(start[:, 1] - start[:, 0], start[:, 2] - start[:, 0])
+        size = np.linalg.norm(area, axis=1)
+        d = x - start
+        u = (d[:, :3].mean(axis=1) - d[:, 3]) / dt
+        normal = area / size[:, None]
+        across = (normal * u).sum(axis=1)
+        return size, u, across, u - across[:, None] * normal
+
+    def potential(self, x, frozen, start, dt):
+        lift, drag = self.material.T
+        size, u, across, along = self.flow(frozen, start, dt)
+        speed = np.linalg.norm(u, axis=1)
+        square = (along**2).sum(axis=1) / speed
+        q = size * abs(across) * np.maximum(0.0, drag - lift * abs(across) / speed)
+        _size, _u, across, along = self.flow(x, start, dt)
+        normal = size * (drag * abs(across) ** 3 / 3.0 + lift * square * across**2 / 2.0)
+        return dt * (normal + q * (along**2).sum(axis=1) / 2.0)
+
+    def exact(self, x, start):
+        return abs(self.flow(x, start, 1.0)[2]) > 1e-3
+
+
+REFERENCES = {
+    "spring": Spring, "tri": Membrane, "edge": Hinge, "tet": Volume, "attachment_particle_body": Attachment, "aerodynamics": Air,
+}  # fmt: skip
 
 
 def wrapped(angle):
@@ -170,11 +230,20 @@ def slopes(function, x, step=STEP):
 
 def gradient(element, x, start, dt):
     """d(E + D)/dx, (n, size, 3)."""
+    if hasattr(element, "potential"):
+        return slopes(lambda y: element.potential(y, x, start, dt), x)
     rate = element.weight() / dt
     change = element.measure(x) - element.measure(start)
     if isinstance(element, Hinge):
         change = wrapped(change)
     return slopes(element.energy, x) + np.einsum("n,nk,nksc->nsc", rate, change, slopes(element.measure, x))
+
+
+def block(element, x, start, dt):
+    """The diagonal blocks of d2(E + D)/dx2 for every corner, (n, size, 3, 3)."""
+    if hasattr(element, "potential"):
+        return diagonal_blocks(lambda y: element.potential(y, x, start, dt), x)
+    return elastic_block(element, x) + damping_block(element, x, dt)
 
 
 def damping_block(element, x, dt):
@@ -188,7 +257,10 @@ def elastic_block(element, x):
     if isinstance(element, Hinge):
         slope = slopes(element.theta, x)
         return np.einsum("n,nsc,nsd->nscd", element.material[:, 0] * element.size(), slope, slope)
+    return diagonal_blocks(element.energy, x)
+
+
+def diagonal_blocks(function, x):
     h = 2e-4
-    size = x.shape[1]
-    blocks = slopes(lambda y: slopes(element.energy, y, h), x, h)  # (n, size, 3, size, 3)
-    return np.stack([blocks[:, s, :, s, :] for s in range(size)], axis=1)
+    blocks = slopes(lambda y: slopes(function, y, h), x, h)  # (n, size, 3, size, 3)
+    return np.stack([blocks[:, s, :, s, :] for s in range(x.shape[1])], axis=1)

@@ -5,10 +5,11 @@ import pytest
 
 from hooke.elements import ELEMENTS
 
-from .reference import REFERENCES, damping_block, elastic_block, gradient
+from .reference import REFERENCES, block, gradient
 from .samples import DT, SAMPLES, deformed, make_batch, random_batch, random_rotations, single
 
 every_kind = pytest.mark.parametrize("element", ELEMENTS, ids=lambda element: element.name)
+every_elastic_kind = pytest.mark.parametrize("element", [e for e in ELEMENTS if e.energy], ids=lambda element: element.name)
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def force_scale(slope, block):
     return np.maximum(scale_of(slope), 0.1 * scale_of(block)[..., 0])
 
 
-@every_kind
+@every_elastic_kind
 def test_force_is_the_slope_of_the_energy(element, rng):
     """Fourth-order differences of the energy function in float32: 0.2 % of the element's largest force."""
     batch = random_batch(element, rng)
@@ -60,7 +61,7 @@ def test_force_equals_the_float64_reference(element, damping, rng):
     assert (np.abs(slope - wanted) / force_scale(wanted, block)).max() < 3e-4
 
 
-@every_kind
+@every_elastic_kind
 def test_energy_equals_the_float64_reference(element, rng):
     batch = random_batch(element, rng)
     x = deformed(rng, batch, 0.3)
@@ -72,15 +73,15 @@ def test_energy_equals_the_float64_reference(element, rng):
 @pytest.mark.parametrize("damping", [0.0, 20.0])
 def test_block_is_exact_where_it_can_be_and_above_elsewhere(element, damping, rng):
     """The block is the second derivative where that is positive semidefinite (tetrahedra, stretched springs and membranes) and a
-    majorant of it elsewhere; a hinge and all damping have Gauss-Newton blocks."""
+    majorant of it elsewhere; a hinge and all damping have Gauss-Newton blocks, the air that of its potential."""
     batch = random_batch(element, rng, damping=damping)
     x, start = deformed(rng, batch, 0.3), deformed(rng, batch, 0.3)
     x = single(x * rng.uniform(0.8, 1.8, (len(x), 1, 1)))
-    _, _, block = batch.evaluate(x, start)
+    _, _, found = batch.evaluate(x, start)
     reference = REFERENCES[element.name](batch.rest, batch.material)
-    wanted = elastic_block(reference, x) + damping_block(reference, x, DT)
-    error = (block - wanted) / scale_of(wanted)
-    exact = reference.exact(x) if element.name != "edge" else np.ones(len(x), bool)
+    wanted = block(reference, x, start, DT)
+    error = (found - wanted) / scale_of(wanted)
+    exact = reference.exact(x, start) if element.name != "edge" else np.ones(len(x), bool)
     assert exact.sum() > 10
     assert np.abs(error[exact]).max() < 5e-4
     assert np.linalg.eigvalsh(error).min() > -5e-4
@@ -97,7 +98,7 @@ def test_block_is_positive_semidefinite_everywhere(element, damping, rng):
         assert (values[..., 0] >= -1e-6 * values[..., 2]).all()
 
 
-@every_kind
+@every_elastic_kind
 def test_no_force_and_no_energy_at_rest(element, rng):
     """At rest, wherever and however the element stands: forces below 3e-6 of stiffness times size."""
     batch = random_batch(element, rng, damping=20.0)
@@ -116,7 +117,7 @@ def test_rigid_motion_turns_forces_and_keeps_the_energy(element, rng):
     shift = rng.uniform(-2.0, 2.0, (len(x), 1, 3))
     moved = [np.einsum("nij,nsj->nsi", r, y) + shift for y in (x, start)]
     energy_moved, slope_moved, block_moved = batch.evaluate(*moved)
-    assert np.abs(energy_moved - energy).max() < 1e-5 * np.abs(energy).max()
+    assert np.abs(energy_moved - energy).max() <= 1e-5 * np.abs(energy).max()
     wanted = np.einsum("nij,nsj->nsi", r, slope)
     assert (np.abs(slope_moved - wanted) / force_scale(wanted, block)).max() < 2e-4
     wanted = np.einsum("nij,nsjk,nlk->nsil", r, block, r)
@@ -126,16 +127,17 @@ def test_rigid_motion_turns_forces_and_keeps_the_energy(element, rng):
 @every_kind
 @pytest.mark.parametrize("damping", [0.0, 20.0])
 def test_internal_forces_have_no_resultant(element, damping, rng):
-    """The sums of forces and of torques vanish to float32, dampers included."""
+    """The sums of forces and of torques vanish to float32, dampers included. What is tied to a point is turned by damping, and by lift."""
     batch = random_batch(element, rng, damping=damping)
     x, start = deformed(rng, batch, 0.3), deformed(rng, batch, 0.3)
     _, slope, block = batch.evaluate(x, start)
     scale = force_scale(slope, block)[:, 0]
     assert (np.abs(slope.sum(axis=1)) / scale).max() < 1e-5
-    assert (np.abs(np.cross(x, slope).sum(axis=1)) / scale).max() < 1e-5
+    if element.point is None or (element.energy and damping == 0.0):
+        assert (np.abs(np.cross(x, slope).sum(axis=1)) / scale).max() < 1e-5
 
 
-@every_kind
+@every_elastic_kind
 def test_rigid_motion_is_not_damped(element, rng):
     """Theory notes, case 7: 100 random rigid motions of one shape, damping 10, dt 0.1: forces of the damper at most 1e-4 N."""
     rest = np.tile(np.array(SAMPLES[element.name].rest), (100, 1, 1))
@@ -160,7 +162,7 @@ def test_damping_takes_energy_and_never_gives_any(element, rng):
     assert lost.min() >= -1e-2 * lost.max()
 
 
-@every_kind
+@every_elastic_kind
 def test_damping_scales_with_rate_not_with_stiffness(element, rng):
     """Damping is in absolute units: its force is linear in kd / dt and the same for every stiffness."""
     soft = random_batch(element, np.random.default_rng(1), stiffness=0.0, damping=20.0)
@@ -173,7 +175,7 @@ def test_damping_scales_with_rate_not_with_stiffness(element, rng):
     assert (np.abs(soft.evaluate(x, start, 2.0 * DT)[1] * 2.0 - damper) / scale_of(damper)).max() < 1e-5
 
 
-@every_kind
+@every_elastic_kind
 @pytest.mark.parametrize("size", [5e-4, 1.0, 100.0])
 def test_elements_work_at_every_size(element, size, rng):
     """A shape `size` times as large has the same strain: forces scale with a power of the size and do not vanish."""
@@ -183,9 +185,10 @@ def test_elements_work_at_every_size(element, size, rng):
     strained = rest + rng.uniform(-0.1, 0.1, rest.shape)
     unit = make_batch(element, single(rest), material).evaluate(strained)
     scaled = make_batch(element, single(rest * size), material).evaluate(strained * size)
-    power = {"spring": 2, "tri": 2, "edge": 1, "tet": 3}[element.name]
     for order in range(3):
-        assert np.allclose(scaled[order] * size ** (order - power), unit[order], rtol=2e-4, atol=2e-4 * np.abs(unit[order]).max())
+        assert np.allclose(
+            scaled[order] * size ** (order - sample.power), unit[order], rtol=2e-4, atol=2e-4 * np.abs(unit[order]).max()
+        )
 
 
 @every_kind

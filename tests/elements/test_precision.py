@@ -7,7 +7,7 @@ from hooke.elements.tetrahedron import measure_tetrahedra
 from hooke.elements.triangle import measure_triangles
 
 from .kernels import KERNELS, evaluate
-from .reference import REFERENCES, Membrane, Volume, damping_block, elastic_block, gradient, wrapped
+from .reference import REFERENCES, Air, Membrane, Volume, block, elastic_block, gradient, wrapped
 from .samples import DT, SAMPLES, random_rotations
 
 every_kind = pytest.mark.parametrize("name", KERNELS)
@@ -17,6 +17,10 @@ def constants_of(name, reference, dt=DT):
     """What the physics functions of a kind are given, from the rest corners and materials of its reference."""
     rest, material = reference.rest, reference.material
     rate = material[:, -1:] / dt
+    if name == "attachment_particle_body":
+        return np.column_stack([material[:, 0], rate])
+    if name == "aerodynamics":
+        return np.column_stack([material, np.full(len(material), dt)])
     if name == "spring":
         return np.column_stack([reference.size(), material[:, 0], rate])
     if name == "edge":
@@ -32,7 +36,7 @@ def constants_of(name, reference, dt=DT):
 
 
 def measure_of(name, reference):
-    """What the functions are per: area, length, volume; a spring is whole."""
+    """What the functions are per: area, length, volume; a spring is whole, and what is tied to a point."""
     return 1.0 if name == "spring" else reference.size()[:, None, None]
 
 
@@ -51,14 +55,39 @@ def make(name, rng, count=200, damping=20.0, amount=0.3):
 def test_float64_forces_and_blocks_are_the_derivatives(name, damping):
     """Forces to 1e-8 of the element's largest; blocks to 1e-6 where they are exact, hinges and dampers by Gauss-Newton."""
     reference, x, start = make(name, np.random.default_rng(11), damping=damping)
-    _, slope, block = evaluate(name, np.float64, x, start, constants_of(name, reference))
-    slope, block = slope * measure_of(name, reference), block * np.asarray(measure_of(name, reference))[..., None]
+    _, slope, found = evaluate(name, np.float64, x, start, constants_of(name, reference))
+    slope, found = slope * measure_of(name, reference), found * np.asarray(measure_of(name, reference))[..., None]
     wanted = gradient(reference, x, start, DT)
-    assert np.abs(slope - wanted).max() < 1e-8 * np.abs(block).max()
-    exact = reference.exact(x) | (name == "edge")
-    wanted = elastic_block(reference, x) + damping_block(reference, x, DT)
-    assert np.abs(block - wanted)[exact].max() < 1e-6 * np.abs(block).max()
+    assert np.abs(slope - wanted).max() < 1e-8 * np.abs(found).max()
+    exact = reference.exact(x, start) | (name == "edge")
+    wanted = block(reference, x, start, DT)
+    assert np.abs(found - wanted)[exact].max() < 1e-6 * np.abs(found).max()
     assert exact.sum() > 20
+
+
+def test_air_acts_by_the_formula():
+    """float64, drag and lift: -D A |u_n| u - L A u_n (|u| n - u_n u/|u|), a third for every corner, the opposite for the air.
+
+    Where lift would pull the sheet along itself, only the part along its normal is left.
+    """
+    reference, x, start = make("aerodynamics", np.random.default_rng(14))
+    _, slope, _ = evaluate("aerodynamics", np.float64, x, start, constants_of("aerodynamics", reference))
+    lift, drag = reference.material.T
+    area, u, across, along = reference.flow(x, start, DT)
+    speed = np.linalg.norm(u, axis=1, keepdims=True)
+    normal = (u - along) / across[:, None]
+    a, s, un = area[:, None], np.abs(across)[:, None], across[:, None]
+    force = -drag[:, None] * a * s * u - lift[:, None] * a * un * (speed * normal - un * u / speed)
+    pulls = lift * np.abs(across) > drag * speed[:, 0]
+    force[pulls] = ((force * normal).sum(axis=1, keepdims=True) * normal)[pulls]
+    assert 10 < pulls.sum() < 190
+    assert np.abs(slope[:, :3] + force[:, None] / 3.0).max() < 1e-10 * np.abs(force).max()
+    assert np.abs(slope[:, 3] - force).max() < 1e-10 * np.abs(force).max()
+    assert ((force * u).sum(axis=1) <= 0.0).all()
+    drags = Air(reference.rest, reference.material * (0.0, 1.0))
+    _, drag_slope, _ = evaluate("aerodynamics", np.float64, x, start, constants_of("aerodynamics", drags))
+    work = ((slope - drag_slope)[:, 3] * u).sum(axis=1)
+    assert np.abs(work[~pulls]).max() < 1e-10 * np.abs(force * u).max()  # lift does none
 
 
 @every_kind

@@ -79,7 +79,9 @@ def check(b, bending=False):
     """No spring, triangle, tetrahedron or hinge with a stiffness, and with ``bending`` no hinge at all, is monochrome."""
     colors = colors_of(b.particle_color_groups, b.particle_count)
     for element in ELEMENTS:
-        indices = getattr(b, element.table.prefix + "indices").array.reshape(-1, element.size)
+        indices = getattr(b, element.table.prefix + element.particles).array.reshape(-1, element.particle_count)
+        if element.name == "aerodynamics":
+            indices = indices[(b.tri_materials.array[:, 3:] != 0).any(axis=1)]
         if element.name == "edge" and not bending:
             indices = indices[(b.edge_bending_properties.array != 0).any(axis=1)]
             indices = indices[(indices >= 0).all(axis=1)]
@@ -322,13 +324,13 @@ def test_merge_pairs_large_groups_with_small_ones():
 def test_incidence_lists_elements_in_order(scene):
     b = SCENES[scene]()
     for element in ELEMENTS:
-        columns = {name: data.array for name, data in b._tables[element.name].columns.items()}
+        columns = {name: data.array for name, data in b._tables[element.table.name].columns.items()}
         rows, stencils = element.stencils(columns)
         if len(rows) == 0:
             continue
         lists = build_incidence(rows, stencils, b.particle_count, "cpu")
         start, found, slot = (getattr(lists, n).numpy() for n in ("start", "element", "slot"))
-        indices = columns["indices"].reshape(-1, element.size)
+        indices = columns[element.particles].reshape(-1, element.particle_count)
         assert start[0] == 0 and start[-1] == len(found) == stencils.size
         for p in range(b.particle_count):
             mine = found[start[p] : start[p + 1]]

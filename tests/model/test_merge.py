@@ -38,6 +38,8 @@ def everything():
     b.add_shape_sphere(-1, xform=(7, 8, 9, 0, 0, 0, 1))
     b.add_body(mass=1.0, inertia=np.eye(3))
     b.joint_parent[1] = body
+    b.add_attachment_particle_body(0, body, body_point=(0.1, 0.2, 0.3))
+    b.add_attachment_particle_body(1, -1, body_point=(4, 5, 6))
     return b
 
 
@@ -64,12 +66,14 @@ def test_what_has_a_place_moves(pair):
         np.testing.assert_allclose(rows(b, name)[14:21], rows(b, "body_q")[2], atol=1e-6)
         np.testing.assert_array_equal(rows(b, name)[21:], rows(inner, name)[7:])  # relative to its parent body
     np.testing.assert_allclose(rows(b, "shape_transform")[3], (*moved((7, 8, 9)), *QUARTER_Z), atol=1e-6)
+    np.testing.assert_allclose(rows(b, "attachment_particle_body_body_point")[3], moved((4, 5, 6)), rtol=1e-6)
 
 
 def test_what_is_in_a_body_frame_stays(pair):
     inner, b = pair
     np.testing.assert_array_equal(rows(b, "shape_transform")[2], rows(inner, "shape_transform")[0])
     np.testing.assert_array_equal(rows(b, "body_com")[2], rows(inner, "body_com")[0])
+    np.testing.assert_array_equal(rows(b, "attachment_particle_body_body_point")[2], (0.1, 0.2, 0.3))
     np.testing.assert_array_equal(rows(b, "body_inertia")[2], rows(inner, "body_inertia")[0])
     np.testing.assert_array_equal(rows(b, "joint_X_p")[2], rows(inner, "joint_X_p")[0])
     np.testing.assert_array_equal(rows(b, "joint_X_c")[2], rows(inner, "joint_X_c")[0])
@@ -105,7 +109,7 @@ def test_references_are_offset(pair, table, column):
 def test_the_columns_that_should_refer_do():
     found = {table.prefix + column.name for table, column in REFERRING}
     assert found >= {"shape_body", "joint_parent", "joint_child", "joint_articulation"}
-    assert found >= {e.table.prefix + "indices" for e in ELEMENTS}
+    assert found >= {e.table.prefix + e.particles for e in ELEMENTS}
 
 
 def test_the_builder_that_was_added_is_unchanged(pair):

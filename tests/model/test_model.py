@@ -293,7 +293,8 @@ def test_gradients_are_refused(model):
 def test_frequency_of_a_column(model):
     F = model.AttributeFrequency
     for name, frequency in {"joint_q": F.JOINT_COORD, "joint_qd": F.JOINT_DOF, "joint_type": F.JOINT, "tri_poses": F.TRIANGLE,
-                            "tet_poses": F.TETRAHEDRON, "edge_indices": F.EDGE, "body_mass": F.BODY}.items():  # fmt: skip
+                            "tet_poses": F.TETRAHEDRON, "edge_indices": F.EDGE, "body_mass": F.BODY,
+                            "attachment_particle_body_body": "attachment_particle_body"}.items():  # fmt: skip
         assert model.get_attribute_frequency(name) == frequency
     with pytest.raises(AttributeError, match="particle_masses"):
         model.get_attribute_frequency("particle_masses")

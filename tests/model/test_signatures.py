@@ -8,6 +8,7 @@ from hooke import CollisionPipeline, Control, Model, ModelBuilder, State
 
 SIGNATURES = {
     "add_articulation": "joints label=None custom_attributes=None",
+    "add_attachment_particle_body": "particle body body_point=None stiffness=10000.0 damping=0.0 enabled=True custom_attributes=None",
     "add_body": "xform=None com=None inertia=None mass=0.0 label=None lock_inertia=False is_kinematic=False custom_attributes=None",
     "add_builder": "builder xform=None label_prefix=None",
     "add_cloth_grid": """pos rot vel dim_x dim_y cell_x cell_y mass reverse_winding=False fix_left=False fix_right=False fix_top=False

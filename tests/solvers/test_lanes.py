@@ -14,22 +14,28 @@ from tests.support import GRAVITY, UPRIGHT, finalize, surface
 
 
 def everything(seed=0):
-    """Cloth with bending and damping, a soft block and springs over a sphere, crumpled; 130 particles, no multiple of 16."""
+    """Cloth in the wind, a soft block and springs over a sphere, some held, crumpled; 120 particles, no multiple of 16."""
     builder = hooke.ModelBuilder()
     builder.add_cloth_grid(
         pos=(-0.3, -0.3, 0.5), rot=UPRIGHT, vel=(0.0, 0.0, 0.0), dim_x=7, dim_y=8, cell_x=0.08, cell_y=0.08, mass=0.01, fix_left=True,
         tri_ke=200.0, tri_ka=100.0, tri_kd=0.2, edge_ke=0.05, edge_kd=1e-3, add_springs=True, spring_ke=30.0, spring_kd=0.1,
-        particle_radius=0.02,
+        tri_drag=2.0, tri_lift=1.0, particle_radius=0.02,
     )  # fmt: skip
     builder.add_soft_grid(
         pos=(0.4, -0.1, 0.3), rot=UPRIGHT, vel=(0.0, 0.0, 0.0), dim_x=3, dim_y=3, dim_z=2, cell_x=0.08, cell_y=0.08, cell_z=0.08,
         density=400.0, k_mu=2e4, k_lambda=3e4, k_damp=5.0, particle_radius=0.02,
     )  # fmt: skip
+    hand = builder.add_body(xform=(0.4, -0.1, 0.5, 0.0, 0.0, 0.0, 1.0), is_kinematic=True)
+    for particle in (100, 101, 101, 119):
+        builder.add_attachment_particle_body(particle, hand, body_point=(0.0, 0.1, 0.1), stiffness=300.0, damping=0.5)
+    builder.add_attachment_particle_body(50, -1, stiffness=50.0, damping=0.1)
     builder.add_shape_sphere(-1, xform=(0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0), radius=0.2, cfg=surface())
     builder.add_ground_plane(cfg=surface())
     q = builder.particle_q.array
     q += 0.01 * np.random.default_rng(seed).normal(size=q.shape)
-    return finalize(builder)
+    model = finalize(builder)
+    model.set_wind((1.0, 0.5, 0.0))
+    return model
 
 
 def moved(model, steps, **options):

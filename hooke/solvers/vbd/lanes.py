@@ -276,6 +276,16 @@ def load_lanes(
 
 
 @wp.kernel(enable_backward=False)
+def load_points(work: Work, vertices: VertexMotion, first: int, slot: int, motion: LaneMotion):
+    """The points behind the particles, from number ``first`` on, to the slots from ``slot`` on."""
+    k = first_item(work, wp.tid())
+    while k >= 0:
+        motion.start[slot + k] = vertices.start[first + k]
+        motion.displacement[slot + k] = vertices.displacement[first + k]
+        k = next_item(work, k)
+
+
+@wp.kernel(enable_backward=False)
 def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), count: int, motion: LaneMotion, vertices: VertexMotion):
     """The displacements that the sweeps have found, back in the order of particles."""
     g = first_item(work, wp.tid())
@@ -295,23 +305,25 @@ class LaneSweep:
         tables: Tables of the model.
         colors: Particles of every colour (NumPy).
         place: Positions by which neighbours are put side by side, shape (n, 3).
+        points: Number of points behind the particles that elements are tied to.
         friction: Name of the friction law.
         recorder: Launches the kernels.
     """
 
     def __init__(self, active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], colors: list[np.ndarray],
-                 place: np.ndarray, friction: str, recorder: Any):  # fmt: skip
+                 place: np.ndarray, points: int, friction: str, recorder: Any):  # fmt: skip
         device = recorder.device
         self._recorder, self._count = recorder, len(place)
         load = np.zeros(len(place), np.int64)
         for _element, _rows, stencils in active:
             load += np.bincount(stencils.reshape(-1), minlength=len(place))
-        layout = Layout(load, colors, place)
+        layout = Layout(load, colors, place, points)
+        self._count, self._points, self._slot = len(place), points, layout.point
         self.ranges = layout.ranges
         self.own = wp.array(layout.own, dtype=wp.int32, device=device)
         self.motion, self.groups = LaneMotion(), LaneGroups()
         for name in ("start", "target", "displacement"):
-            setattr(self.motion, name, wp.zeros(layout.empty + 2, dtype=wp.vec3, device=device))  # one empty, one read in passing
+            setattr(self.motion, name, wp.zeros(layout.size, dtype=wp.vec3, device=device))
         self.inertia, self.groups.inertia = lanes_of(np.zeros((layout.groups, LANES), np.float32), Lanes, device)
         self._sums, self.groups.sums = lanes_of(np.zeros((layout.groups, 9, LANES), np.float32), Lanes, device)
         self.row_range, ranges = lanes_of(np.zeros((2, layout.groups, LANES), np.int32), IndexLanes, device)
@@ -322,11 +334,11 @@ class LaneSweep:
         views = tuple(view for element, _, _ in active for view in element.views)
         self._sweep, self._begins = make_lane_kernels(views)
         self._sweep_touched = make_touched_kernel(friction)
-        packed = [
-            pack_records(layout, view, rows, stencils, tables[element.name], device)
-            for element, rows, stencils in active
-            for view in element.views
-        ]
+        packed = []
+        for element, rows, stencils in active:
+            table = tables[element.table.name]
+            corners = element.corners(rows, stencils, table.count, len(layout.slot))
+            packed += [pack_records(layout, view, rows, corners, table, device) for view in element.views]
         self.records = [records for records, _arrays in packed]
         self._arrays = [arrays for _records, arrays in packed]  # the memory of the records
         self._chain = _pack_chain(views, self.records)
@@ -334,12 +346,14 @@ class LaneSweep:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [load_lanes, store_lanes, *self._begins, self._sweep, sweep_met, self._sweep_touched]
+        return [load_lanes, load_points, store_lanes, *self._begins, self._sweep, sweep_met, self._sweep_touched]
 
     def begin(self, particles: Any, rows: Any, vertices: Any, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
         outputs = [self.inertia, self.groups.touched, self.row_range, self.motion]
         self._recorder.launch(load_lanes, len(self.own), [self.own, particles, vertices, rows, dt], outputs)
+        if self._points:
+            self._recorder.launch(load_points, self._points, [vertices, self._count, self._slot], [self.motion])
         for begin, records in zip(self._begins, self.records, strict=True):
             self._recorder.launch(begin, len(records.index), [self.motion.start], [records])
 

@@ -27,20 +27,23 @@ class Layout:
         load: Number of elements of every particle, shape (n,).
         colors: Particles of every colour.
         place: Positions by which neighbours are put side by side, shape (n, 3).
+        points: Number of points behind the particles.
 
     Attributes:
-        slot: Slot of every particle, shape (n,); slot // 16 is its group.
+        slot: Slot of every particle and point, shape (n + points,); slot // 16 is the group of a particle.
         own: Particle of every slot, n where there is none, shape (groups, 16).
         ranges: First group and number of groups of every colour.
         empty: A slot behind the last group.
+        point: The first slot of points, behind that.
+        size: Number of slots, and one more that is read in passing.
     """
 
-    def __init__(self, load: np.ndarray, colors: list[np.ndarray], place: np.ndarray):
+    def __init__(self, load: np.ndarray, colors: list[np.ndarray], place: np.ndarray, points: int = 0):
         count = len(place)
         key = _morton(place)
         region = np.empty(count, np.int32)
         region[np.argsort(key, kind="stable")] = np.arange(count) // _REGION
-        self.slot = np.zeros(count, np.int32)
+        self.slot = np.zeros(count + points, np.int32)
         self.ranges, groups = [], 0
         for color in colors:
             ordered = color[np.lexsort((key[color], load[color], region[color]))]
@@ -51,7 +54,10 @@ class Layout:
         self.groups = groups
         self.empty = LANES * groups
         self.own = np.full((groups, LANES), count, np.int32)
-        self.own.reshape(-1)[self.slot] = np.arange(count)
+        self.own.reshape(-1)[self.slot[:count]] = np.arange(count)
+        self.point = self.empty + 1
+        self.size = self.point + points + 1
+        self.slot[count:] = self.point + np.arange(points)
 
 
 def _morton(place: np.ndarray) -> np.ndarray:
@@ -88,7 +94,7 @@ def rank_entries(
 def pack_records(
     layout: Layout, view: LaneView, rows: np.ndarray, stencils: np.ndarray, table: Any, device: Any
 ) -> tuple[LaneRecords, list[wp.array]]:
-    """The records of one view of the elements ``rows`` with the particles ``stencils``, and the arrays that hold them."""
+    """The records of one view of the elements ``rows`` with the corners ``stencils``, and the arrays that hold them."""
     columns = {name: array.numpy() for name, array in table.arrays.items() if isinstance(array, wp.array)}
     stencils = np.ascontiguousarray(stencils, np.int32)
     number = np.zeros(len(layout.slot) + 1, np.int32)

@@ -13,12 +13,13 @@ and friction see it move; else it has always been there.
 
 import warp as wp
 
+from hooke.elements.attachment import Attachments, held_point
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.enums import ParticleFlags
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.workspace import VertexMotion
 
-__all__ = ["is_fixed", "predict_vertices"]
+__all__ = ["is_fixed", "place_points", "predict_vertices"]
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
 MOVED = wp.constant(1.0e-3)  # a move between steps by less than this share of the radius leaves a contact what it is
@@ -78,3 +79,21 @@ def predict_vertices(
         vertices.target[i] = target
         vertices.displacement[i] = guess
         i = next_item(work, i)
+
+
+@wp.kernel(enable_backward=False)
+def place_points(
+    work: Work, attachments: Attachments, body_q: wp.array(dtype=wp.transform), body_q_prev: wp.array(dtype=wp.transform),
+    wind: wp.array(dtype=wp.vec3), dt: float, vertices: VertexMotion,
+):  # fmt: skip
+    """What elements are tied to, behind the particles: where bodies take the points of attachments, and the wind the air."""
+    k = first_item(work, wp.tid())
+    while k >= 0:
+        p = vertices.start.shape[0] - 1 - attachments.particle.shape[0] + k
+        if k < attachments.particle.shape[0]:
+            start = held_point(attachments, k, body_q_prev)
+            vertices.start[p] = start
+            vertices.displacement[p] = held_point(attachments, k, body_q) - start
+        else:
+            vertices.displacement[p] = dt * wind[0]
+        k = next_item(work, k)

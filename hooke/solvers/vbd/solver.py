@@ -12,6 +12,7 @@ import warp as wp
 from hooke import config
 from hooke.collision.pipeline import soft_contact_default
 from hooke.elements import ELEMENTS
+from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.execution.work import whole_work
@@ -36,7 +37,7 @@ from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_arrays, check_material, check_options, read_filter_maps, warn_of_particle_pairs
-from hooke.solvers.vbd.predict import predict_vertices
+from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
@@ -183,7 +184,9 @@ class SolverVBD(SolverBase):
     def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
         self._predict(state_in, dt)
-        self._bind_contacts(contacts, self._poses(state_in, state_out), dt)
+        bodies = self._poses(state_in, state_out)
+        self._place_points(bodies, dt)
+        self._bind_contacts(contacts, bodies, dt)
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
 
@@ -217,7 +220,7 @@ class SolverVBD(SolverBase):
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
-        return versions, material, ramp, sizes, pointers(self.model.gravity, state_in, state_out, contacts)
+        return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -231,6 +234,11 @@ class SolverVBD(SolverBase):
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
         inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
         self._recorder.launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
+
+    def _place_points(self, bodies: tuple[wp.array, wp.array], dt: float) -> None:
+        if self._tied:
+            inputs = [self._tables[ATTACHMENT_TABLE.name].struct, *bodies, self._wind, dt]
+            self._recorder.launch(place_points, self.workspace.points, inputs, [self.workspace.vertices])
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -454,13 +462,14 @@ class SolverVBD(SolverBase):
     @property
     def particle_q_prev(self) -> wp.array:
         """Positions at the start of the last step [m]."""
-        return self.workspace.vertices.start[: self._tables["particle"].count]
+        return self.workspace.vertices.start[: self.workspace.particles]
 
     # ---- binding to the model
 
     def _make_workspace(self) -> None:
         particles, bodies = self._tables["particle"].count, self._tables["body"].count
-        self.workspace = Workspace(particles, bodies, self.model.world_count, self.device)
+        points = self._tables[ATTACHMENT_TABLE.name].count + 1
+        self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
         self._bind_elements()
 
@@ -493,6 +502,7 @@ class SolverVBD(SolverBase):
         kinds = tuple(a[0] for a in active)
         self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
+        self._tied = any(element.point is not None for element in kinds)
         self._pack_elements()
 
     def _pack_elements(self) -> None:
@@ -505,7 +515,8 @@ class SolverVBD(SolverBase):
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
-            self._lanes = LaneSweep(self._active, self._tables, colors, place, friction, self._recorder)
+            points = self.workspace.points if self._tied else 0
+            self._lanes = LaneSweep(self._active, self._tables, colors, place, points, friction, self._recorder)
         else:
             self._pack_chain()
         self._bind_surface()
@@ -538,14 +549,20 @@ class SolverVBD(SolverBase):
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
         surface = [] if self._surface is None else self._surface.kernels
-        return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *surface, *self._recorder.kernels]
+        step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
+        return [*step, *surface, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(self._tables[element.name].version for element in ELEMENTS)
+        return tuple(self._tables[element.table.name].version for element in ELEMENTS)
 
     @property
     def _particles(self) -> Any:
         return self._tables["particle"].struct
+
+    @property
+    def _wind(self) -> wp.array:
+        wind = getattr(self.model, "wind", None)  # a foreign model has none
+        return self.workspace.still_air if wind is None else wind
 
     @property
     def _shapes(self) -> Any:

@@ -132,7 +132,7 @@ def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, n
     """The kinds of elements that act in a model, with the rows that do and their particles."""
     active = []
     for element in ELEMENTS:
-        data = tables[element.name]
+        data = tables[element.table.name]
         if data.count:
             columns = {name: array.numpy() for name, array in data.arrays.items() if isinstance(array, wp.array)}
             rows, stencils = element.stencils(columns)
@@ -147,7 +147,7 @@ def pack_chain(active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dic
     for n in reversed(range(len(active))):
         element, rows, stencils = active[n]
         link = make_chain(tuple(a[0] for a in active[n:]))[0]()
-        link.elements = tables[element.name].struct
+        link.elements = tables[element.table.name].struct
         link.incidence = build_incidence(rows, stencils, count, device)
         link.rest = chain
         chain = link

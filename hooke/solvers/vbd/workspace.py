@@ -17,6 +17,8 @@ NOBODY = wp.constant(2)
 class VertexMotion:
     """Particles within a step: where they started, where inertia takes them, and the way found so far.
 
+    Behind them stand the points that elements are tied to (:func:`~hooke.solvers.vbd.predict.place_points`).
+
     ``x`` is where the caller has put them, and then where the step ended; ``velocity`` is that at the start of the step; ``seen`` is 0
     for a particle that did not come out of a step where this one starts: before its first step, after a reset, or, if it is free,
     moved by the caller.
@@ -71,16 +73,18 @@ def allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
 
 
 class Workspace:
-    """Arrays of a solver for some numbers of particles, bodies and worlds."""
+    """Arrays of a solver for some numbers of particles, points behind them, bodies and worlds."""
 
-    def __init__(self, particles: int, bodies: int, worlds: int, device: Any):
+    def __init__(self, particles: int, points: int, bodies: int, worlds: int, device: Any):
         self.device = device
         self.everything = wp.full(worlds + 1, True, dtype=wp.bool, device=device)
         self.selected = wp.zeros(worlds + 1, dtype=wp.bool, device=device)
         self.rows: Any = None
         self.memory: Any = None
         self.particles = particles
-        self.vertices = allocate(VertexMotion, particles + 2, device)  # one stands for nobody, one is read in passing
+        self.points = points
+        self.vertices = allocate(VertexMotion, particles + points, device)
+        self.still_air = wp.zeros(1, dtype=wp.vec3, device=device)
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
         self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
