@@ -323,6 +323,23 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
             return False
         return may_act(query, target, q, t, pair_filter)
 
+    @wp.func
+    def sort_by_query(candidates: Candidates, start: int, number: int):
+        """Put the pairs of one vertex behind each other."""
+        for n in range(1, number):
+            q = candidates.query[start + n]
+            t = candidates.target[start + n]
+            acts = candidates.acts[start + n]
+            k = start + n - 1
+            while k >= start and candidates.query[wp.max(k, 0)] > q:
+                candidates.query[k + 1] = candidates.query[k]
+                candidates.target[k + 1] = candidates.target[k]
+                candidates.acts[k + 1] = candidates.acts[k]
+                k -= 1
+            candidates.query[k + 1] = q
+            candidates.target[k + 1] = t
+            candidates.acts[k + 1] = acts
+
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def find_pairs(
         work: Work, query: TreeView, target: TreeView, same: int, reach: Reach, pair_filter: PairFilter, parallel: float,
@@ -350,6 +367,8 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
                                 candidates.target[k] = t[lane]
                                 candidates.acts[k] = int(exerts(query, target, q[lane], t[lane], pair_filter, parallel))
                                 number += 1
+                if one_sided != 0:
+                    sort_by_query(candidates, start, number)
             candidates.number[g] = number
             g = next_item(work, g)
 

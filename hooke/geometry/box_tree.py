@@ -40,14 +40,14 @@ class TreeView:
     root: wp.array(dtype=wp.int32)
 
 
-# The boxes of leaf g of one tree against another tree. Candidates of a primitive follow each other: the leaves that the box around all
-# of g meets are listed first, then every primitive of g goes through the list; where the list is too short, each walks by itself. What
-# is found goes to a list of the thread, and from there to as many places in a row of the common one. Which places these are depends on
-# who comes first; what is in them does not. Where the list of the thread is too short, the search is done again into those places.
+# The boxes of leaf g of one tree against another tree: the leaves that the box around all of g meets, of each those boxes that meet it,
+# and each of them against the 16 of g at once. What is found goes to a list of the thread, and from there to as many places in a row of
+# the common one. Which places these are depends on who comes first; what is in them does not. Where the list of the thread is too short,
+# the search is done again into those places.
 _VISIT = f"""
     typedef int result_t;
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
-    constexpr result_t most_leaves = 64, most_pairs = 64;
+    constexpr result_t most_pairs = 64;
     auto meets = [](const float* node, const float* q) {{
         unsigned bits = 0;
         for (auto l = 0; l < {LANES}; l++) {{
@@ -60,7 +60,7 @@ _VISIT = f"""
     auto lowest_bit = [](unsigned bits) {{ return __ffs((result_t)bits) - 1; }};
     auto take = [&](result_t n) {{ return atomicAdd(total.data, n); }};
 #else
-    constexpr result_t most_leaves = 256, most_pairs = 1024;
+    constexpr result_t most_pairs = 1024;
     typedef float lanes_t __attribute__((ext_vector_type({LANES}), aligned(4)));
     typedef bool bits_t __attribute__((ext_vector_type({LANES})));
     auto meets = [](const float* node, const float* q) {{
@@ -78,64 +78,61 @@ _VISIT = f"""
     auto own = reinterpret_cast<const float*>(query_box.data) + {6 * LANES} * (long long)g;
     result_t shared_world = root.shape[0] - 1;
     result_t first_world = world == shared_world ? 0 : world, last_world = world;
-    auto of_lane = [&](result_t a, float* q) {{ for (auto c = 0; c < 6; c++) q[c] = own[{LANES} * c + a]; }};
-    auto walk_from = [&](result_t top, const float* q, auto&& at_leaf) {{
-        result_t stack[160], depth = 0;
-        if (top >= 0) stack[depth++] = top;
-        while (depth > 0) {{
-            auto node = stack[--depth];
-            auto first = child.data[node];
-            if (first < 0) {{ at_leaf(node); continue; }}
-            auto bits = meets(boxes + {6 * LANES} * (long long)node, q);
-            for (; bits != 0; bits &= bits - 1) stack[depth++] = first + lowest_bit(bits);
-        }}
-    }};
-    auto walk = [&](const float* q, auto&& at_leaf) {{
-        for (auto w = first_world; w <= last_world; w++) walk_from(root.data[w], q, at_leaf);
-        if (last_world != shared_world) walk_from(root.data[shared_world], q, at_leaf);
-    }};
+    auto of_lane = [](const float* node, result_t lane, float* q) {{ for (auto c = 0; c < 6; c++) q[c] = node[{LANES} * c + lane]; }};
     result_t found = 0, kept_query[most_pairs], kept_target[most_pairs];
     result_t* out_query = kept_query;
     result_t* out_target = kept_target;
     result_t room = most_pairs;
-    auto match = [&](result_t a, const float* q, result_t leaf) {{
-        if (same != 0 && leaf < g) return;
-        auto bits = meets(boxes + {6 * LANES} * (long long)leaf, q);
-        if (same != 0 && leaf == g) bits &= ~0u << (a + 1);
-        auto p = query_corner.data + ({LANES} * (long long)g + a) * query_corners;
-        for (; bits != 0; bits &= bits - 1) {{
-            result_t slot = {LANES} * leaf + lowest_bit(bits);
-            auto t = target_corner.data + (long long)slot * target_corners;
-            bool shared = false;
-            for (auto i = 0; i < query_corners; i++)
-                for (auto k = 0; k < target_corners; k++) shared = shared || p[i] == t[k];
-            if (shared) continue;
-            if (found < room) {{
-                out_query[found] = {LANES} * g + a;
-                out_target[found] = slot;
-            }}
-            found++;
-        }}
-    }};
     float whole[6], q[6];
-    of_lane(0, whole);
+    of_lane(own, 0, whole);
     for (auto a = 1; a < {LANES}; a++) {{
-        of_lane(a, q);
+        of_lane(own, a, q);
         for (auto c = 0; c < 3; c++) {{
             whole[c] = q[c] < whole[c] ? q[c] : whole[c];
             whole[c + 3] = q[c + 3] > whole[c + 3] ? q[c + 3] : whole[c + 3];
         }}
     }}
-    result_t leaves[most_leaves], number = 0;
-    walk(whole, [&](result_t leaf) {{ if (number < most_leaves) leaves[number] = leaf; number++; }});
+    auto match = [&](result_t leaf) {{
+        auto node = boxes + {6 * LANES} * (long long)leaf;
+        for (auto near = meets(node, whole); near != 0; near &= near - 1) {{
+            result_t b = lowest_bit(near), slot = {LANES} * leaf + b;
+            of_lane(node, b, q);
+            auto bits = meets(own, q);
+            if (same != 0 && leaf == g) bits &= (1u << b) - 1;
+            auto t = target_corner.data + (long long)slot * target_corners;
+            for (; bits != 0; bits &= bits - 1) {{
+                result_t own_slot = {LANES} * g + lowest_bit(bits);
+                auto p = query_corner.data + (long long)own_slot * query_corners;
+                bool shared = false;
+                for (auto i = 0; i < query_corners; i++)
+                    for (auto k = 0; k < target_corners; k++) shared = shared || p[i] == t[k];
+                if (shared) continue;
+                if (found < room) {{
+                    out_query[found] = own_slot;
+                    out_target[found] = slot;
+                }}
+                found++;
+            }}
+        }}
+    }};
+    auto walk = [&](result_t top) {{
+        result_t stack[160], depth = 0;
+        if (top >= 0) stack[depth++] = top;
+        while (depth > 0) {{
+            auto node = stack[--depth];
+            auto first = child.data[node];
+            if (first < 0) {{
+                if (same == 0 || node >= g) match(node);
+                continue;
+            }}
+            auto bits = meets(boxes + {6 * LANES} * (long long)node, whole);
+            for (; bits != 0; bits &= bits - 1) stack[depth++] = first + lowest_bit(bits);
+        }}
+    }};
     auto search = [&]() {{
         found = 0;
-        for (auto a = 0; a < {LANES}; a++) {{
-            of_lane(a, q);
-            if (q[0] > q[3]) continue;
-            if (number <= most_leaves) for (auto k = 0; k < number; k++) match(a, q, leaves[k]);
-            else walk(q, [&](result_t leaf) {{ match(a, q, leaf); }});
-        }}
+        for (auto w = first_world; w <= last_world; w++) walk(root.data[w]);
+        if (last_world != shared_world) walk(root.data[shared_world]);
     }};
     search();
     auto at = found > 0 ? take(found) : 0;
