@@ -97,7 +97,7 @@ class PairPool:
                 setattr(self.pairs, name, wp.zeros(LANES * groups * rows, dtype=wp.float32, device=device))
             for name in ("gap", "band"):
                 setattr(self.pairs, name, wp.zeros(groups, dtype=Lanes, device=device))
-            for name, rows in (("normal", 3), ("offset", 4)):
+            for name, rows in (("normal", 3), ("offset", 4), ("shift", 4)):
                 setattr(self.pairs, name, wp.zeros((groups, rows), dtype=Lanes, device=device))
 
     @property

@@ -68,7 +68,7 @@ class Reach:
     """Where the indices are when pairs are looked for: at ``start + shift``.
 
     ``low`` and ``high`` are the box of places that each may take, ``radius`` [m] the longest way there. ``mover`` is 1 where pairs are
-    looked for; a pair has at least one such corner.
+    looked for; a pair has at least one such corner. Pairs with a corner of which it is -1 have no separator: nothing is known of them.
     """
 
     start: wp.array(dtype=wp.vec3)
@@ -101,8 +101,9 @@ class Pairs:
 
     ``query`` and ``target``: the features, by their numbers on the surface. ``acts``: whether the pair exerts a force. ``corner``:
     index of corner c of pair k at ``(4 (k // 16) + c) 16 + k % 16``. By group: ``normal`` (3), ``gap`` (negative where nothing
-    separates the sides), ``offset`` (4): how far each corner is behind the foremost of its side, ``band``: the rounding allowed for,
-    ``distance`` of the nearest points, ``weight`` (2 rows of 16): of the last two corners of a triangle, or the places on both edges.
+    separates the sides), ``offset`` (4): how far each corner is behind the foremost of its side, ``shift`` (4): that of each corner
+    along the normal, ``band``: the rounding allowed for, ``distance`` of the nearest points, ``weight`` (2 rows of 16): of the last
+    two corners of a triangle, or the places on both edges.
     """
 
     query: wp.array(dtype=wp.int32)
@@ -112,6 +113,7 @@ class Pairs:
     normal: wp.array2d(dtype=Lanes)
     gap: wp.array(dtype=Lanes)
     offset: wp.array2d(dtype=Lanes)
+    shift: wp.array2d(dtype=Lanes)
     band: wp.array(dtype=Lanes)
     distance: wp.array(dtype=wp.float32)
     weight: wp.array(dtype=wp.float32)
@@ -457,11 +459,17 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
                             ob[lane] = s.b
                             oc[lane] = s.c
                             od[lane] = s.d
+                least = smaller(gather_numbers(reach.mover, a), gather_numbers(reach.mover, b))
+                least = smaller(least, smaller(gather_numbers(reach.mover, c), gather_numbers(reach.mover, d)))
+                gap = select(neg(least), spread(-1.0), gap)
                 for lane in range(count, LANES):
                     gap[lane] = -1.0
                 far = spread(1.0)
                 for corner in range(4):
-                    place = gather_vectors(reach.start, load_indices(pairs.corner, (4 * group + corner) * LANES))
+                    i = load_indices(pairs.corner, (4 * group + corner) * LANES)
+                    shift = gather_vectors(reach.shift, i)
+                    pairs.shift[group, corner] = nx * shift.x + ny * shift.y + nz * shift.z
+                    place = gather_vectors(reach.start, i)
                     far = larger(far, larger(larger(place.x, neg(place.x)), larger(place.y, neg(place.y))))
                     far = larger(far, larger(place.z, neg(place.z)))
                 pairs.normal[group, 0] = nx

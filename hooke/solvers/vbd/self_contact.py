@@ -33,7 +33,7 @@ from hooke.solvers.vbd.separation import (
     Searched,
     apply_limits,
     begin_limits,
-    drop_pairs,
+    keep_known,
     make_limit_kernel,
     reach_along,
     reach_around,
@@ -154,8 +154,8 @@ class SelfContact:
         self.reach.high.fill_(wp.vec3(-FAR))
         self.limits = allocate(Limits, size, device)
         self._searched = allocate(Searched, size, device)
-        self._anew = wp.ones(1, dtype=wp.int32, device=device)
-        self._always = wp.ones(1, dtype=wp.int32, device=device)
+        self._anew = wp.ones(worlds + 1, dtype=wp.int32, device=device)
+        self._always = wp.ones(worlds + 1, dtype=wp.int32, device=device)
         self._seen = seen
         self.material = FeatureMaterial()
         self._owners = [allocate(Owners, pool.groups, device) for pool in self.near.pools]
@@ -170,7 +170,7 @@ class SelfContact:
         """All kernels that a step launches."""
         searches = [kernel for search in (self.near, self.ways) for kernel in search.kernels]
         features = [kernel for kernels in self._feature_kernels for kernel in kernels]
-        own = [begin_limits, drop_pairs, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
+        own = [begin_limits, keep_known, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
         return [*searches, *features, *self._limit_kernels, *own]
 
     # ---- launches
@@ -180,7 +180,7 @@ class SelfContact:
         radius = 0.5 * self.options.margin
         inputs = [self._particle, self._particles.struct, self._seen, self._motion.displacement, self._searched, radius]
         self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach, self._anew])
-        self._recorder.launch(drop_pairs, 1, [self._anew], [pool.candidates for pool in self.near.pools])
+        self._recorder.launch(keep_known, self._size, [self._particle, self._particles.struct, self._anew], [self.reach])
         self.near.separate(self.reach, self._recorder)
         self.limit(self.near)
 
@@ -200,13 +200,13 @@ class SelfContact:
         """
         radius, wanted = (0.0, self._anew) if first else (0.5 * self.options.margin, self._always)
         self._recorder.alone(self.ways.any_mover.zero_)
-        inputs = [self._particle, self.count, self._motion.displacement, radius, wanted]
+        inputs = [self._particle, self._particles.struct, self._motion.displacement, radius, wanted]
         self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover])
         self.ways.run(self.reach, self._recorder)
 
     def limit(self, search: PairSearch) -> None:
         """Scale the ways since the reference so that no pair of a search meets."""
-        inputs = [self._motion.displacement, self.reach, self.options.relaxation]
+        inputs = [self._motion.displacement, self.options.relaxation]
         for kernel, pool in zip(self._limit_kernels, search.pools, strict=True):
             self._recorder.launch(kernel, pool.groups, [pool.candidates, pool.pairs, *inputs], [self.limits])
         outputs = [self.limits, self._motion.displacement]

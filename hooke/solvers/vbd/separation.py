@@ -49,7 +49,7 @@ from hooke.math import (
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.predict import is_fixed
 
-__all__ = ["Limits", "Searched", "apply_limits", "begin_limits", "drop_pairs", "make_limit_kernel", "reach_along", "reach_around"]
+__all__ = ["Limits", "Searched", "apply_limits", "begin_limits", "keep_known", "make_limit_kernel", "reach_along", "reach_around"]
 
 ULP = wp.constant(2.0**-22)
 """By how much of a coordinate boxes are larger than what they hold."""
@@ -77,7 +77,7 @@ def begin_limits(
     displacement: wp.array(dtype=wp.vec3), searched: Searched, radius: float, limits: Limits, reach: Reach,
     anew: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """As a step begins its start is the reference. ``anew`` becomes 1 if someone leaves the radius in which pairs are known."""
+    """As a step begins its start is the reference. ``anew`` of a world becomes 1 if someone leaves the radius where pairs are known."""
     i = first_item(work, wp.tid())
     while i >= 0:
         p = particle[i]
@@ -90,18 +90,25 @@ def begin_limits(
             reach.shift[i] = wp.vec3(0.0)
             farthest = wp.max(wp.length(way), wp.length(way + displacement[i]))
             if seen[p] == 0 or not farthest < 0.999 * radius:
-                anew[0] = 1
+                anew[world_of(particles, p, anew)] = 1
         i = next_item(work, i)
 
 
+@wp.func
+def world_of(particles: Particles, p: int, worlds: wp.array(dtype=wp.int32)):
+    """The world of a particle, the last one for none."""
+    return wp.where(particles.world[p] < 0, worlds.shape[0] - 1, particles.world[p])
+
+
 @wp.kernel(enable_backward=False)
-def drop_pairs(work: Work, anew: wp.array(dtype=wp.int32), vertex_triangle: Candidates, edge_edge: Candidates):
-    """Forget the pairs of the last reference if they are not all there are."""
+def keep_known(
+    work: Work, particle: wp.array(dtype=wp.int32), particles: Particles, anew: wp.array(dtype=wp.int32), reach: Reach
+):  # fmt: skip
+    """The pairs of the last reference hold in the worlds where they are all there are."""
     i = first_item(work, wp.tid())
     while i >= 0:
-        if anew[0] != 0:
-            vertex_triangle.end[vertex_triangle.end.shape[0] - 1] = 0
-            edge_edge.end[edge_edge.end.shape[0] - 1] = 0
+        if particle[i] < particles.mass.shape[0]:
+            reach.mover[i] = wp.where(anew[world_of(particles, particle[i], anew)] == 0, 1.0, -1.0)
         i = next_item(work, i)
 
 
@@ -134,25 +141,22 @@ def reach_around(
 
 @wp.kernel(enable_backward=False)
 def reach_along(
-    work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float,
+    work: Work, particle: wp.array(dtype=wp.int32), particles: Particles, displacement: wp.array(dtype=wp.vec3), radius: float,
     wanted: wp.array(dtype=wp.int32), reach: Reach, any_mover: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """The ways since the reference, of those that have left the radius in which all pairs are known; of nobody if not ``wanted``."""
+    """The ways since the reference; movers are those that leave the radius in which all pairs are known, in the ``wanted`` worlds."""
     i = first_item(work, wp.tid())
     while i >= 0:
-        if particle[i] < count and wanted[0] != 0:
+        if particle[i] < particles.mass.shape[0]:
             x = reach.start[i] + reach.shift[i]
             y = reach.start[i] + displacement[i]
             way = wp.length(displacement[i] - reach.shift[i])
-            room = wp.vec3(radius) + widen(x)
-            reach.low[i] = x - room
-            reach.high[i] = x + room
-            reach.radius[i] = radius
+            room = widen(x) + widen(y)
+            reach.low[i] = wp.min(x, y) - room
+            reach.high[i] = wp.max(x, y) + room
+            reach.radius[i] = way
             reach.mover[i] = 0.0
-            if way > 0.999 * radius:
-                reach.low[i] = wp.min(x, y) - widen(x) - widen(y)
-                reach.high[i] = wp.max(x, y) + widen(x) + widen(y)
-                reach.radius[i] = way
+            if not way <= 0.999 * radius and wanted[world_of(particles, particle[i], wanted)] != 0:
                 reach.mover[i] = 1.0
                 any_mover[0] = 1
         i = next_item(work, i)
@@ -164,8 +168,9 @@ def make_limit_kernel(kind: PairKind) -> Any:
     one_sided = int(kind.first == 1)
 
     @wp.func
-    def way(displacement: wp.array(dtype=wp.vec3), shift: wp.array(dtype=wp.vec3), i: IndexLanes, n: VectorL):
-        return dot(n, gather_vectors(displacement, i) - gather_vectors(shift, i))
+    def way(displacement: wp.array(dtype=wp.vec3), i: IndexLanes, n: VectorL, shift: Lanes):
+        """How far 16 corners have moved along the normal since the reference."""
+        return dot(n, gather_vectors(displacement, i)) - shift
 
     @wp.func
     def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
@@ -181,8 +186,7 @@ def make_limit_kernel(kind: PairKind) -> Any:
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def limit_pairs(
-        work: Work, candidates: Candidates, pairs: Pairs, displacement: wp.array(dtype=wp.vec3), reach: Reach, relaxation: float,
-        limits: Limits,
+        work: Work, candidates: Candidates, pairs: Pairs, displacement: wp.array(dtype=wp.vec3), relaxation: float, limits: Limits
     ):  # fmt: skip
         group = first_item(work, wp.tid())
         while group >= 0:
@@ -192,10 +196,10 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 ib = load_indices(pairs.corner, (4 * group + 1) * LANES)
                 ic = load_indices(pairs.corner, (4 * group + 2) * LANES)
                 id = load_indices(pairs.corner, (4 * group + 3) * LANES)
-                a = way(displacement, reach.shift, ia, n)
-                b = way(displacement, reach.shift, ib, n)
-                c = way(displacement, reach.shift, ic, n)
-                d = way(displacement, reach.shift, id, n)
+                a = way(displacement, ia, n, pairs.shift[group, 0])
+                b = way(displacement, ib, n, pairs.shift[group, 1])
+                c = way(displacement, ic, n, pairs.shift[group, 2])
+                d = way(displacement, id, n, pairs.shift[group, 3])
                 gap = pairs.gap[group]
                 band = pairs.band[group]
                 oa = pairs.offset[group, 0]
