@@ -12,11 +12,14 @@ __all__ = ["measure_penetration"]
 
 
 def measure_penetration(model: Any, state: Any, contacts: Any) -> float:
-    """Largest depth [m] by which a particle's sphere stands in the surface (margin included) of a row's shape; 0 without contact."""
+    """Largest depth [m] by which a particle's sphere, or that of a point of an edge or face, stands in the surface (margin included) of
+    a row's shape; 0 without contact.
+    """
     count = min(int(contacts.soft_contact_count.numpy()[0]), contacts.soft_contact_max)
     if count == 0:
         return 0.0
-    particle = contacts.soft_contact_indices.numpy()[:count, 0]
+    corners = contacts.soft_contact_indices.numpy()[:count]
+    weights = contacts.soft_contact_barycentric.numpy()[:count].astype(np.float64)
     shape = contacts.soft_contact_shape.numpy()[:count]
     normal = contacts.soft_contact_normal.numpy()[:count].astype(np.float64)
     point = contacts.soft_contact_body_pos.numpy()[:count].astype(np.float64)
@@ -25,6 +28,7 @@ def measure_penetration(model: Any, state: Any, contacts: Any) -> float:
     if carried.any():
         pose = state.body_q.numpy()[body[carried]]
         point[carried] = pose[:, :3] + quat_rotate(pose[:, 3:], point[carried])
-    reach = model.particle_radius.numpy()[particle] + model.shape_margin.numpy()[shape]
-    depth = reach - np.einsum("ij,ij->i", normal, state.particle_q.numpy()[particle] - point)
+    radius = np.where(corners >= 0, model.particle_radius.numpy()[corners], 0.0).max(axis=1)
+    x = np.einsum("ic,icj->ij", weights, state.particle_q.numpy()[corners])  # a corner that is missing weighs nothing
+    depth = radius + model.shape_margin.numpy()[shape] - np.einsum("ij,ij->i", normal, x - point)
     return max(0.0, float(depth.max()))

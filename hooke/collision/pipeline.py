@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, place_shapes
+from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, make_sightings, place_shapes
+from hooke.collision.soft_surface import Facets, list_facets, make_surface_detection
 from hooke.execution.compile import start_loading, wait_loaded
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.geometry.kind import GeoType, SurfacePoint
@@ -19,12 +20,12 @@ from hooke.model.state import State
 __all__ = ["CollisionPipeline", "soft_contact_default"]
 
 _MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
-_BLOCK = 64  # particles per thread on a CPU
+_BLOCK = 64  # particles, edges or faces per thread on a CPU
 
 
-def soft_contact_default(particles: int, pairs: int) -> int:
-    """Rows that are made in advance: for every pair, or for 8 contacts of every particle if that is less."""
-    return min(pairs, 8 * particles)
+def soft_contact_default(particles: int, pairs: int, facets: int = 0) -> int:
+    """Rows that are made in advance: for every pair, or for 8 contacts of every particle and 2 of every edge and face if that is less."""
+    return min(pairs, 8 * particles + 2 * facets)
 
 
 class CollisionPipeline:
@@ -32,13 +33,16 @@ class CollisionPipeline:
 
     Args:
         model: The model.
-        soft_contact_max: Rows for contacts of particles with shapes; None makes room for every pair, or for 8 per particle if that
-            is less. Outside a capture the buffer grows when more are found; inside one the number needed is reported.
+        soft_contact_max: Rows for contacts of particles with shapes; None makes room for every pair, or for 8 per particle (and 2
+            per edge and face) if that is less. Outside a capture the buffer grows when more are found; inside one the number needed
+            is reported.
         soft_contact_gap: Distance [m] beyond radius and margin at which a particle gets a row.
         soft_contact_margin: Former name of ``soft_contact_gap``.
+        enable_rigid_soft_full_surface_contact: Also find shapes between the particles: rows of edges and faces of the model's
+            triangles, where the point nearest to a shape lies inside. They follow the rows of particles, edges first.
 
     Attributes:
-        soft_contact_pair_count: Number of pairs of a particle and a shape that may meet.
+        soft_contact_pair_count: Number of pairs of a particle (edge, face) and a shape that may meet.
 
     Raises:
         ValueError: A size or distance is negative.
@@ -46,7 +50,7 @@ class CollisionPipeline:
 
     def __init__(
         self, model: Any, *, soft_contact_max: int | None = None, soft_contact_gap: float = 0.01,
-        soft_contact_margin: float | None = None,
+        soft_contact_margin: float | None = None, enable_rigid_soft_full_surface_contact: bool = False,
     ):  # fmt: skip
         self.model = model
         self.soft_contact_gap = soft_contact_gap if soft_contact_margin is None else soft_contact_margin
@@ -58,23 +62,26 @@ class CollisionPipeline:
         self._recorder = Recorder(model.device)
         self._baked: list[Any] = []  # keeps meshes alive whose scale went into their vertices
         count = self._tables["particle"].count
-        self._candidates, self.soft_contact_pair_count = self._pair_up()
+        triangles = self._tables["tri"].arrays["indices"].numpy() if enable_rigid_soft_full_surface_contact else ()
+        corners = list_facets(np.asarray(triangles))
+        self._facets = Facets()
+        self._facets.corners = wp.array(corners, dtype=wp.vec3i, device=model.device)
+        self._candidates, self.soft_contact_pair_count = self._pair_up(corners)
         codes = self._tables["shape"].arrays["type"].numpy() if self._tables["shape"].count else []
-        self._detect_contacts = make_detection(tuple(sorted({int(code) for code in codes})))
+        kinds = tuple(sorted({int(code) for code in codes}))
+        self._detect_contacts = make_detection(kinds)
+        self._detect_facets = make_surface_detection(kinds) if len(corners) else None
         self._poses = Poses()
         self._poses.pose = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
         self._poses.inverse = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
-        self._seen = Sightings()
-        self._seen.number = wp.zeros(count, dtype=wp.int32, device=model.device)
-        self._seen.candidate = wp.zeros(count, dtype=wp.int32, device=model.device)
-        self._seen.answer = wp.zeros(count, dtype=SurfacePoint, device=model.device)
-        self._end = wp.zeros(count, dtype=wp.int32, device=model.device)
+        self._seen = make_sightings(count, len(corners), model.device)
+        self._end = wp.zeros(count + len(corners), dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
-        kernels = [self._detect_contacts, place_shapes, finish_count]
+        kernels = [self._detect_contacts, *([self._detect_facets] if self._detect_facets else []), place_shapes, finish_count]
         self._loading = start_loading(kernels if self.soft_contact_pair_count else [], model.device)
         if not model.device.is_cpu:
             self._wait()
-        default = soft_contact_default(count, self.soft_contact_pair_count)
+        default = soft_contact_default(count, self.soft_contact_pair_count, len(corners))
         self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
         self.rigid_contact_max = 0
         model.soft_contact_max = self.soft_contact_max
@@ -139,9 +146,10 @@ class CollisionPipeline:
         todo.gap, todo.writes, todo.x, todo.end = gap, int(writing), state.particle_q, self._end
         todo.block = _BLOCK if self.model.device.is_cpu else 1
         tables = [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, self._poses]
-        self._recorder.launch(
-            self._detect_contacts, -(-len(self._end) // todo.block), [todo, *tables], [contacts.soft_rows, self._seen]
-        )
+        outputs = [contacts.soft_rows, self._seen]
+        facets = len(self._facets.corners)
+        self._recorder.launch(self._detect_contacts, -(-(len(self._end) - facets) // todo.block), [todo, *tables], outputs)
+        self._recorder.launch(self._detect_facets, -(-facets // todo.block), [todo, self._facets, *tables], outputs)
 
     def _make_room(self, contacts: Contacts) -> None:
         needed = int(self._end[-1:].numpy()[0])
@@ -150,8 +158,8 @@ class CollisionPipeline:
             self.soft_contact_max = max(self.soft_contact_max, contacts.soft_contact_max)
             self.model.soft_contact_max = self.soft_contact_max
 
-    def _pair_up(self) -> tuple[Candidates, int]:
-        """The shapes of every world with the shared ones, and the number of pairs."""
+    def _pair_up(self, corners: np.ndarray) -> tuple[Candidates, int]:
+        """The shapes of every world with the shared ones, and the number of pairs of particles, edges and faces with them."""
         shapes, particles, worlds = self._tables["shape"], self._tables["particle"], self.model.world_count
         world = shapes.arrays["world"].numpy() if shapes.count else np.empty(0, np.int32)
         shared = np.flatnonzero(world < 0)
@@ -161,6 +169,8 @@ class CollisionPipeline:
         lists.append(np.arange(shapes.count))
         sizes = np.array([len(entries) for entries in lists])
         owner = particles.arrays["world"].numpy() if particles.count else np.empty(0, np.int32)
+        if len(corners):
+            owner = np.concatenate([owner, np.where(corners >= 0, owner[corners], -1).max(axis=1)])
         device = self.model.device
         candidates = Candidates()
         candidates.start = wp.array(np.concatenate([[0], np.cumsum(sizes)]), dtype=wp.int32, device=device)

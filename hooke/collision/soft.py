@@ -19,7 +19,8 @@ from hooke.model.contacts import SoftRows
 from hooke.model.enums import ParticleFlags, ShapeFlags
 from hooke.model.tables import Particles, Shapes
 
-__all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "place_shapes"]
+__all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "make_sightings",
+           "out_of_reach", "place_shapes", "write_row"]  # fmt: skip
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
 ROUNDING = wp.constant(1.0e-5)
@@ -68,11 +69,24 @@ class Poses:
 
 @wp.struct
 class Sightings:
-    """What particles see: the ``number`` of surfaces, and of the last one the pair (an index into ``Candidates.shape``) and the point."""
+    """What particles see, then edges, then faces: the ``number`` of surfaces, and of the last one the pair (an index into
+    ``Candidates.shape``) and the point; of edges and faces, counted from 0, also the ``weights`` of the corners.
+    """
 
     number: wp.array(dtype=wp.int32)
     candidate: wp.array(dtype=wp.int32)
     answer: wp.array(dtype=SurfacePoint)
+    weights: wp.array(dtype=wp.vec3)
+
+
+def make_sightings(particles: int, facets: int, device: Any) -> Sightings:
+    """Room for what some particles, edges and faces see."""
+    seen = Sightings()
+    seen.number = wp.zeros(particles + facets, dtype=wp.int32, device=device)
+    seen.candidate = wp.zeros(particles + facets, dtype=wp.int32, device=device)
+    seen.answer = wp.zeros(particles + facets, dtype=SurfacePoint, device=device)
+    seen.weights = wp.zeros(facets, dtype=wp.vec3, device=device)
+    return seen
 
 
 @functools.cache
@@ -124,7 +138,10 @@ def make_detection(codes: tuple[int, ...]) -> Any:
                     seen.candidate[i] = c
                     seen.answer[i] = answer
                 else:
-                    write_row(todo.end[i] - known + found, i, c, s, p, poses.pose[s], answer, shapes, rows)
+                    corner = wp.vec3i(i, -1, -1)
+                    whole = wp.vec3(1.0, 0.0, 0.0)
+                    r = todo.end[i] - known + found
+                    write_row(r, i, corner, whole, c, s, p, poses.pose[s], answer, shapes, rows)
                 found += 1
         return found
 
@@ -137,7 +154,7 @@ def make_detection(codes: tuple[int, ...]) -> Any:
         block = first_item(work, wp.tid())
         while block >= 0:
             begin = block * todo.block
-            end = wp.min(begin + todo.block, seen.number.shape[0])
+            end = wp.min(begin + todo.block, particles.flags.shape[0])
             clear = int(0)
             if todo.writes == 0 and todo.block > 1:
                 clear = is_clear(begin, end, todo, particles, shapes, candidates, poses)
@@ -174,8 +191,15 @@ def is_clear(
             return 0
     if spoilt != 0.0:
         return 0
-    if w < 0:
-        w = candidates.start.shape[0] - 2
+    return out_of_reach(w, lower, upper, size, todo, shapes, candidates, poses)
+
+
+@wp.func
+def out_of_reach(
+    world: int, lower: wp.vec3, upper: wp.vec3, size: float, todo: Pass, shapes: Shapes, candidates: Candidates, poses: Poses
+):  # fmt: skip
+    """1 if a box is out of reach of all shapes of a world, for particles of radius ``size``."""
+    w = wp.where(world < 0, candidates.start.shape[0] - 2, world)
     for c in range(candidates.start[w], candidates.start[w + 1]):
         s = candidates.shape[c]
         half = 0.5 * (upper - lower)
@@ -196,14 +220,17 @@ def is_clear(
 
 @wp.func
 def write_row(
-    r: int, i: int, c: int, s: int, p: wp.vec3, pose: wp.transform, answer: SurfacePoint, shapes: Shapes, rows: SoftRows
+    r: int, i: int, corners: wp.vec3i, weights: wp.vec3, c: int, s: int, p: wp.vec3, pose: wp.transform, answer: SurfacePoint,
+    shapes: Shapes, rows: SoftRows,
 ):  # fmt: skip
-    """Row ``r``: particle ``i`` at ``p`` in the frame of shape ``s``, which stands at ``pose``; dropped where there is no room."""
+    """Row ``r``: the point ``p`` of particle ``i`` (-1 for a point between the ``corners``) in the frame of shape ``s``, which stands
+    at ``pose``; dropped where there is no room.
+    """
     if r >= rows.particle.shape[0]:
         return
     rows.particle[r] = i
-    rows.indices[r] = wp.vec3i(i, -1, -1)
-    rows.barycentric[r] = wp.vec3(1.0, 0.0, 0.0)
+    rows.indices[r] = corners
+    rows.barycentric[r] = weights
     rows.shape[r] = s
     rows.body_pos[r] = wp.transform_point(shapes.transform[s], p - answer.distance * answer.normal)
     rows.body_vel[r] = wp.vec3(0.0)

@@ -12,7 +12,7 @@ __all__ = ["Contacts", "SoftRows"]
 
 @wp.struct
 class SoftRows:
-    """Rows of contacts between particles and shapes, as kernels take them.
+    """Rows of contacts of particles, then edges, then faces with shapes, as kernels take them.
 
     ``count[0]`` is the number that was found; rows from ``len(particle)`` on did not fit.
     """
@@ -43,13 +43,13 @@ class Contacts:
         contact_generation: int32 (1,): grows with every pass and every :meth:`clear`; wraps to 0 after 2^31 - 1.
         rigid_contact_count: View of the first counter.
         soft_contact_count: View of the second: the number that was found, which may exceed ``soft_contact_max`` in a capture.
-        soft_contact_particle: Particle of each row, int32.
-        soft_contact_indices: (particle, -1, -1), vec3i.
-        soft_contact_barycentric: (1, 0, 0), vec3.
+        soft_contact_particle: Particle of each row, int32; -1 in rows of edges and faces.
+        soft_contact_indices: Particles of each row, vec3i: (particle, -1, -1), an edge (v0, v1, -1) or a face (v0, v1, v2).
+        soft_contact_barycentric: Weights of these particles at the point of contact, vec3; (1, 0, 0) for a particle.
         soft_contact_shape: Shape of each row, int32.
         soft_contact_body_pos: Closest point of the surface [m] in the frame of the shape's body (the world when static), vec3.
         soft_contact_body_vel: Velocity of the surface [m/s] in the same frame, vec3.
-        soft_contact_normal: Unit normal in world axes from the shape to the particle, vec3.
+        soft_contact_normal: Unit normal in world axes from the shape to the point, vec3.
         soft_contact_tids: Candidate pair of each row, int32.
         force: On request: per row the force [N] and the torque about the origin [N m] on shape 1 (rigid rows first) or on the
             particle (soft rows), world axes, spatial_vector; written by ``solver.update_contacts``.

@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 
 from hooke.collision.soft import make_detection
+from hooke.collision.soft_surface import make_surface_detection
 from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
@@ -21,6 +22,9 @@ VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
     "hooke.collision.soft.make_detection": lambda: [make_detection(tuple(int(kind.code) for kind in SHAPES))],
+    "hooke.collision.soft_surface.make_surface_detection": lambda: [
+        make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
+    ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
