@@ -81,6 +81,7 @@ class Workspace:
         self.memory: Any = None
         self.particles = particles
         self.vertices = allocate(VertexMotion, particles + 2, device)  # one stands for nobody, one is read in passing
+        self.found = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
         self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
