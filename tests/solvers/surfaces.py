@@ -43,7 +43,7 @@ def folded_sheets(count=2, worlds=0, gravity=-9.81, seed=0, spacing=0.013):
     rng = np.random.default_rng(seed)
     builder = hooke.ModelBuilder(gravity=(0.0, 0.0, gravity))
     noise = rng.normal(size=(count, 25, 3)) * (0.003, 0.003, 0.002)
-    for world in range(max(worlds, 1)):
+    for _world in range(max(worlds, 1)):
         if worlds:
             builder.begin_world()
         first = builder.particle_count
