@@ -185,10 +185,10 @@ def make_touched_kernel(friction: str) -> Any:
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def sweep_touched(work: Work, rows: ContactRows, rate: float, groups: LaneGroups, motion: LaneMotion):
-        """Newton steps of the groups of a colour that have contacts."""
+        """Newton steps of the groups of a colour that have contacts, with shapes or with the surface itself."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            if groups.touched[g] > 0:
+            if groups.touched[g] + groups.met[g] > 0:
                 d = load_vectors(motion.displacement, g)
                 gradient, hessian = kept_sums(groups, g)
                 gradient, hessian = add_contacts(groups, g, rows, d, rate, gradient, hessian)
@@ -199,8 +199,8 @@ def make_touched_kernel(friction: str) -> Any:
 
 
 @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
-def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups, motion: LaneMotion):
-    """Add what the surface exerts on itself; Newton steps of the groups of a colour that nothing else touches."""
+def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups):
+    """Add what the surface exerts on itself. Particles of one colour may meet, so none moves before all are summed."""
     g = first_item(work, wp.tid())
     while g >= 0:
         if groups.met[g] > 0:
@@ -211,10 +211,7 @@ def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups, motion:
             for k in range(groups.met[g]):
                 entry = gather_indices(features.entry, nth_index(first, end, k, none), 1, 0)
                 gradient, hessian = add_lane_features(features, entry, gradient, hessian)
-            if groups.touched[g] == 0:
-                move_group(groups, g, load_vectors(motion.displacement, g), gradient, hessian, motion)
-            else:
-                keep_sums(groups, g, gradient, hessian)
+            keep_sums(groups, g, gradient, hessian)
         g = next_item(work, g)
 
 
@@ -363,8 +360,8 @@ class LaneSweep:
         outputs = [self.groups, self.motion]
         self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], outputs, first=first)
         if features is not None:
-            self._recorder.launch(sweep_met, count, [features], outputs, first=first)
-        if len(rows.source) > NOBODY:
+            self._recorder.launch(sweep_met, count, [features], [self.groups], first=first)
+        if features is not None or len(rows.source) > NOBODY:
             self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
 
     def finish(self, vertices: Any) -> None:

@@ -40,7 +40,7 @@ from hooke.solvers.vbd.options import check_arrays, check_material, check_option
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
-from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain
+from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["SolverVBD"]
@@ -266,8 +266,12 @@ class SolverVBD(SolverBase):
         if self._lanes is not None:
             self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.features.contacts, dt)
         else:
-            inputs = [color, self._particles, self._chain, w.rows, self._features, dt]
-            self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
+            # Particles of one colour share no element, but they may meet.
+            apart = w.vertices.displacement if self._surface is None else w.found
+            inputs = [color, self._particles, self._chain, w.rows, self._features, w.vertices, dt]
+            self._recorder.launch(self._sweep_vertices, len(color), inputs, [apart])
+            if self._surface is not None:
+                self._recorder.launch(take_color, len(color), [color, apart], [w.vertices.displacement])
 
     def _ramp_contacts(self) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
@@ -547,7 +551,7 @@ class SolverVBD(SolverBase):
         """The kernels of a step."""
         if not self._tables["particle"].count:
             return []
-        sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
+        sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
         surface = [] if self._surface is None else self._surface.kernels
         step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]

@@ -24,7 +24,7 @@ from hooke.solvers.vbd.features import FeatureContacts, add_features
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["active_elements", "make_chain", "make_struct", "make_vertex_kernels", "pack_chain"]
+__all__ = ["active_elements", "make_chain", "make_struct", "make_vertex_kernels", "pack_chain", "take_color"]
 
 
 def make_struct(name: str, fields: dict[str, Any]) -> Any:
@@ -60,6 +60,15 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
         return gradient, hessian
 
     return Chain, sum_elements
+
+
+@wp.kernel(enable_backward=False)
+def take_color(work: Work, color: wp.array(dtype=wp.int32), found: wp.array(dtype=wp.vec3), displacement: wp.array(dtype=wp.vec3)):
+    """The displacements of a colour, where its particles may not move before all of them have found theirs."""
+    j = first_item(work, wp.tid())
+    while j >= 0:
+        displacement[color[j]] = found[color[j]]
+        j = next_item(work, j)
 
 
 @functools.cache
@@ -104,14 +113,15 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
         work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows,
-        features: FeatureContacts, dt: float, vertices: VertexMotion,
+        features: FeatureContacts, vertices: VertexMotion, dt: float, displacement: wp.array(dtype=wp.vec3),
     ):  # fmt: skip
         j = first_item(work, wp.tid())
         while j >= 0:
             i = color[j]
+            displacement[i] = vertices.displacement[i]
             if not is_fixed(particles, i):
                 gradient, hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
-                vertices.displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
+                displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)
 
     @wp.kernel(module="unique", enable_backward=False)

@@ -85,6 +85,7 @@ class Workspace:
         self.points = points
         self.vertices = allocate(VertexMotion, particles + points, device)
         self.still_air = wp.zeros(1, dtype=wp.vec3, device=device)
+        self.found = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_force = wp.zeros(particles, dtype=wp.vec3, device=device)
         self.no_body = wp.zeros(0, dtype=wp.transform, device=device)
         self.body_q_prev = wp.zeros(bodies, dtype=wp.transform, device=device)
