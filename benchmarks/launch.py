@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Case
+from benchmarks.contact import SelfContact, measure_self_contact
 from benchmarks.residual import ENERGIES, Residual, measure_residual
 from benchmarks.strain import Strain, clearance, measure_strain
 
@@ -46,9 +47,10 @@ class Run:
         overflow: Buffers that were too small, and warnings.
         facts: Further numbers of the engine.
         model: Arrays of its model.
-        residual: Of the last step; None where nothing comparable is minimised.
+        residual: Of the last step; None where nothing comparable is minimised, or every particle is in contact with another part.
         strain: Of the final state.
         clearance: Height of the final state above the ground [m].
+        contact: Contacts of the final state with itself; None for a case without self-contact.
     """
 
     engine: str
@@ -65,6 +67,7 @@ class Run:
     residual: Residual | None
     strain: Strain
     clearance: float
+    contact: SelfContact | None = None
 
     @property
     def median_ms(self) -> float:
@@ -121,9 +124,40 @@ def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: di
     if height <= 0.0:
         raise Refused(f"{what}: a particle has reached the ground ({height:.3g} m); take fewer steps")
     before, after = (arrays["x_before"], arrays["v_before"]), (x, arrays["v_after"])
-    residual = measure_residual(engine, model, before, after, case.dt) if engine in ENERGIES else None
+    contact, left_out = judge_contact(case, what, model, (before[0], x), numbers["facts"].get("contact_buffers", {}))
+    residual = None
+    if engine in ENERGIES and (left_out is None or not left_out[model["particle_mass"] > 0.0].all()):
+        residual = measure_residual(engine, model, before, after, case.dt, left_out)
     if residual is not None and not np.isfinite(residual.largest):
         raise Refused(f"{what}: its residual is not finite")
     kept = ("build_s", "peak_bytes", "case_bytes", "version", "threads", "overflow", "facts")
     given = {name: numbers[name] for name in kept}
-    return Run(engine, way, tuple(numbers["ms"]), model=model, residual=residual, strain=strain, clearance=height, **given)
+    return Run(
+        engine, way, tuple(numbers["ms"]), model=model, residual=residual, strain=strain, clearance=height, contact=contact, **given
+    )
+
+
+def judge_contact(case: Case, what: str, model: dict[str, np.ndarray], states: tuple[np.ndarray, np.ndarray],
+                  buffers: dict[str, int]) -> tuple[SelfContact | None, np.ndarray | None]:  # fmt: skip
+    """Self-contact of the last state of two, and the particles that are near another part in either.
+
+    Args:
+        case: The case.
+        what: Names the run in a refusal.
+        model: Arrays of the model.
+        states: Positions before and after the last step.
+        buffers: Room for the triangles near a ``vertex`` and the edges near an ``edge``, of an engine whose lists do not grow.
+
+    Raises:
+        Refused: A list of an engine is shorter than the pairs that are near.
+    """
+    if not case.contact_distance:
+        return None, None
+    before, after = (measure_self_contact(model["tri_indices"], x, case.reach) for x in states)
+    for name, room in buffers.items():
+        needed = getattr(after, f"{name}_demand")
+        if needed > room:
+            raise Refused(
+                f"{what}: something was lost, so its time means nothing (contacts of one {name}: needed {needed}, had {room})"
+            )
+    return after, before.near | after.near
