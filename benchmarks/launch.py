@@ -19,12 +19,9 @@ from benchmarks.contact import SelfContact, measure_self_contact
 from benchmarks.residual import ENERGIES, Residual, measure_residual
 from benchmarks.strain import Strain, clearance, measure_strain
 
-__all__ = ["STRAIN_BOUND", "Refused", "Run", "judge", "run_case"]
+__all__ = ["Refused", "Run", "judge", "run_case"]
 
 ROOT = Path(__file__).resolve().parents[1]
-
-STRAIN_BOUND = 1.0
-"""Edge strain beyond which a run counts as blown up."""
 
 
 class Refused(Exception):
@@ -108,7 +105,7 @@ def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: di
     """A run from what its process wrote, or a refusal.
 
     Raises:
-        Refused: A buffer overflowed, a position is not finite, an edge is strained beyond :data:`STRAIN_BOUND`, or a particle has
+        Refused: A buffer overflowed, a position is not finite, an edge is strained beyond the case's bound, or a particle has
             come near the ground, where the residual would lack its contact.
     """
     what = f"{case.name} in {engine} ({way})"
@@ -118,8 +115,8 @@ def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: di
     model = {name.removeprefix("model_"): array for name, array in arrays.items() if name.startswith("model_")}
     x = arrays["x_after"]
     strain = measure_strain(model, x)
-    if not strain.largest <= STRAIN_BOUND:
-        raise Refused(f"{what}: it blew up (largest edge strain {strain.largest:.3g}, bound {STRAIN_BOUND:g})")
+    if not strain.largest <= case.strain_bound:
+        raise Refused(f"{what}: it blew up (largest edge strain {strain.largest:.3g}, bound {case.strain_bound:g})")
     height = clearance(model, x)
     if height <= 0.0:
         raise Refused(f"{what}: a particle has reached the ground ({height:.3g} m); take fewer steps")

@@ -8,8 +8,10 @@ import pytest
 import hooke
 from benchmarks import twist
 from benchmarks.cases import CASES, GRAVITY, SCALING, find_case
+from benchmarks.contact import measure_self_contact
 from benchmarks.engines import WAYS, build_engine
 from benchmarks.scene import export_model, fill_builder
+from benchmarks.strain import measure_strain
 from benchmarks.twist import RATE
 
 EVERY = [*CASES.values(), *(case for family in SCALING.values() for case in family)]
@@ -85,6 +87,21 @@ def test_a_stored_state_is_where_a_case_starts(tmp_path, monkeypatch):
     for _ in range(21):
         other.step()
     assert np.allclose(engine.state()[0], other.state()[0], atol=1e-5)
+
+
+def test_the_stored_twist_is_a_rope_that_does_not_intersect_itself():
+    case = find_case("cloth_twist")
+    builder = hooke.ModelBuilder()
+    fill_builder(builder, case)
+    model = export_model(builder.finalize(device="cpu"))
+    x, v, steps = twist.load_start(case)
+    assert x.shape == v.shape == (case.vertices, 3) and steps == 2500
+    assert measure_strain(model, x).largest < case.strain_bound
+    contact = measure_self_contact(model["tri_indices"], x, case.reach)
+    assert contact.intersections == 0 and contact.near.mean() > 0.5
+    moved = x.copy()
+    twist.Twist(model["particle_q"], model["particle_mass"] == 0.0, steps - 1, case.dt).move(moved)
+    assert np.abs(moved - x).max() < 1e-5  # the state at the end of the last step, which began a step before
 
 
 def test_unknown_names_are_refused_with_a_list():
