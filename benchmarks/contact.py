@@ -18,6 +18,7 @@ class SelfContact:
 
     Attributes:
         intersections: Pairs of triangles that intersect and share no particle.
+        far_intersections: Those of them that no edge joins: newton, by default, leaves contacts within one edge out.
         near: Which particles belong to a pair, bool (n,).
         pairs: Particles with triangles, and edges with edges, of no common particle, that are nearer than asked.
         vertex_demand: Largest number of triangles near one particle.
@@ -25,6 +26,7 @@ class SelfContact:
     """
 
     intersections: int
+    far_intersections: int
     near: np.ndarray
     pairs: int
     vertex_demand: int
@@ -43,10 +45,20 @@ def measure_self_contact(triangles: np.ndarray, x: np.ndarray, distance: float) 
     near[points[with_triangles[:, 0], 0]] = True
     near[triangles[with_triangles[:, 1]]] = True
     near[edges[with_edges]] = True
+    crossing = triangles[intersecting_triangles(x, triangles)]
+    joined = _edge_joins(crossing, edges, len(x))
     return SelfContact(
-        len(intersecting_triangles(x, triangles)), near, len(with_triangles) + len(with_edges),
+        len(crossing), int((~joined).sum()), near, len(with_triangles) + len(with_edges),
         int(np.bincount(with_triangles[:, 0], minlength=1).max()), int(np.bincount(with_edges.reshape(-1), minlength=1).max()),
     )  # fmt: skip
+
+
+def _edge_joins(pairs: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
+    """Whether an edge joins two triangles, for pairs of triangles (k, 2, 3) that share no particle."""
+    a, b = np.broadcast_arrays(pairs[:, 0, :, None], pairs[:, 1, None, :])
+    keys = np.minimum(a, b).astype(np.int64) * count + np.maximum(a, b)
+    known = np.isin(keys, edges[:, 0].astype(np.int64) * count + edges[:, 1])
+    return np.any(known.reshape(len(pairs), -1), axis=1)
 
 
 def _near(x: np.ndarray, first: np.ndarray, second: np.ndarray | None, measure, distance: float) -> np.ndarray:

@@ -63,6 +63,8 @@ class Row:
         roofline_share: The larger of the two.
         hooke_intersections: Pairs of triangles that intersect in the final state; empty: no self-contact.
         peer_intersections: The peer's.
+        hooke_far_intersections: Those of them that no edge of the mesh joins.
+        peer_far_intersections: The peer's.
         detect_share: Part of hooke's step that finds the contacts of the cloth with itself; empty: the solver does not tell.
         truncate_share: Part that keeps motions from passing through.
         processor: Name of the processor.
@@ -103,6 +105,8 @@ class Row:
     roofline_share: float
     hooke_intersections: int | None
     peer_intersections: int | None
+    hooke_far_intersections: int | None
+    peer_far_intersections: int | None
     detect_share: float | None
     truncate_share: float | None
     processor: str
@@ -128,14 +132,16 @@ def compare_runs(case: Case, hooke: Sequence[Run], peer: Sequence[Run]) -> Row:
         hooke_build_s=mine.build_s, peer_build_s=other.build_s, vertex_flops=roof.flops / per_vertex,
         vertex_bytes=roof.bytes / per_vertex, compute_share=roof.compute_share, bandwidth_share=roof.bandwidth_share,
         roofline_share=roof.share, hooke_intersections=count_intersections(mine), peer_intersections=count_intersections(other),
+        hooke_far_intersections=count_intersections(mine, "far_intersections"),
+        peer_far_intersections=count_intersections(other, "far_intersections"),
         detect_share=phase_share(mine, "detect"), truncate_share=phase_share(mine, "truncate"),
         processor=processor_model(), cores=os.cpu_count() or 1,
     )  # fmt: skip
 
 
-def count_intersections(run: Run) -> int | None:
+def count_intersections(run: Run, name: str = "intersections") -> int | None:
     """Pairs of triangles that intersect in the final state; None for a case without self-contact."""
-    return None if run.contact is None else run.contact.intersections
+    return None if run.contact is None else int(getattr(run.contact, name))
 
 
 def phase_share(run: Run, name: str) -> float | None:

@@ -41,4 +41,7 @@ def test_two_sheets_above_each_other():
     assert near.intersections == 0 and near.near[[6, 9, 3]].all() and not near.near[[4, 5]].any()
     assert near.vertex_demand == 1 and near.edge_demand >= 2
     x[9, 2] = -0.2
-    assert measure_self_contact(triangles, x, 0.01).intersections > 0
+    crossing = measure_self_contact(triangles, x, 0.01)
+    assert crossing.far_intersections == crossing.intersections > 0
+    joined = measure_self_contact(np.concatenate([triangles, [(3, 9, 5)]]), x, 0.01)  # an edge from one sheet to the other
+    assert 0 <= joined.far_intersections < joined.intersections
