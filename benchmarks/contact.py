@@ -58,7 +58,7 @@ def _edge_joins(pairs: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
     a, b = np.broadcast_arrays(pairs[:, 0, :, None], pairs[:, 1, None, :])
     keys = np.minimum(a, b).astype(np.int64) * count + np.maximum(a, b)
     known = np.isin(keys, edges[:, 0].astype(np.int64) * count + edges[:, 1])
-    return np.any(known.reshape(len(pairs), -1), axis=1)
+    return np.any(known.reshape(len(pairs), 9), axis=1)
 
 
 def _near(x: np.ndarray, first: np.ndarray, second: np.ndarray | None, measure, distance: float) -> np.ndarray:
