@@ -50,8 +50,8 @@ class LaneMotion:
 class LaneGroups:
     """The groups of a step: m/dt^2 of their particles (0 if fixed), their contacts, and the sums of groups that have contacts.
 
-    The contacts of a lane are the rows ``row_first ... row_end``, at most ``touched`` in a group. ``sums`` (groups, 9): gradient xyz,
-    then the block xx yy zz xy xz yz.
+    The contacts of a lane are the rows ``row_first ... row_end``, at most ``touched`` in a group; -1 there is a group that has come to
+    rest. ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
     """
 
     inertia: wp.array(dtype=Lanes)
@@ -107,23 +107,24 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
         """Newton steps of the groups of a colour that nothing touches; for the others the sums, with inertia."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            gradient, hessian = sum_views(chain, g, motion.displacement, rate)
-            m = groups.inertia[g]
-            d = load_vectors(motion.displacement, g)
-            gradient = gradient + m * (d - load_vectors(motion.target, g))
-            hessian = hessian + isotropic(m)
-            if groups.touched[g] == 0:
-                move_group(groups, g, d, gradient, hessian, motion)
-            else:
-                groups.sums[g, 0] = gradient.x
-                groups.sums[g, 1] = gradient.y
-                groups.sums[g, 2] = gradient.z
-                groups.sums[g, 3] = hessian.xx
-                groups.sums[g, 4] = hessian.yy
-                groups.sums[g, 5] = hessian.zz
-                groups.sums[g, 6] = hessian.xy
-                groups.sums[g, 7] = hessian.xz
-                groups.sums[g, 8] = hessian.yz
+            if groups.touched[g] >= 0:
+                gradient, hessian = sum_views(chain, g, motion.displacement, rate)
+                m = groups.inertia[g]
+                d = load_vectors(motion.displacement, g)
+                gradient = gradient + m * (d - load_vectors(motion.target, g))
+                hessian = hessian + isotropic(m)
+                if groups.touched[g] == 0:
+                    move_group(groups, g, d, gradient, hessian, motion)
+                else:
+                    groups.sums[g, 0] = gradient.x
+                    groups.sums[g, 1] = gradient.y
+                    groups.sums[g, 2] = gradient.z
+                    groups.sums[g, 3] = hessian.xx
+                    groups.sums[g, 4] = hessian.yy
+                    groups.sums[g, 5] = hessian.zz
+                    groups.sums[g, 6] = hessian.xy
+                    groups.sums[g, 7] = hessian.xz
+                    groups.sums[g, 8] = hessian.yz
             g = next_item(work, g)
 
     return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
@@ -241,6 +242,27 @@ def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), motion: LaneMotion,
         g = next_item(work, g)
 
 
+@wp.kernel(enable_backward=False)
+def halt_lanes(
+    work: Work, own: wp.array2d(dtype=wp.int32), world: wp.array(dtype=wp.int32), done: wp.array(dtype=wp.int32),
+    inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """Hold the particles of worlds that are done, as if they were fixed, and rest the groups that have no others."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        going = int(0)
+        for lane in range(own.shape[1]):
+            i = own[g, lane]
+            if i < world.shape[0]:
+                if done[world[i]] != 0:
+                    inertia[g, lane] = 0.0
+                else:
+                    going = 1
+        if going == 0:
+            touched[g] = -1
+        g = next_item(work, g)
+
+
 class LaneSweep:
     """Groups of lanes of every colour, and the records of all views.
 
@@ -286,7 +308,7 @@ class LaneSweep:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [load_lanes, store_lanes, *self._begins, self._sweep, self._sweep_touched]
+        return [load_lanes, halt_lanes, store_lanes, *self._begins, self._sweep, self._sweep_touched]
 
     def begin(self, particles: Any, rows: Any, vertices: Any, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
@@ -302,6 +324,11 @@ class LaneSweep:
         self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], outputs, first=first)
         if len(rows.source) > NOBODY:
             self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
+
+    def halt(self, particles: Any, done: wp.array) -> None:
+        """Hold the particles of worlds that are done until the step ends."""
+        outputs = [self.inertia, self.groups.touched]
+        self._recorder.launch(halt_lanes, len(self.own), [self.own, particles.world, done], outputs)
 
     def finish(self, vertices: Any) -> None:
         """After the sweeps of a step."""

@@ -7,6 +7,7 @@ import numbers
 from typing import Any
 
 from hooke.contact.particle import FRICTION_LAWS
+from hooke.solvers.vbd.acceleration import ACCELERATIONS
 
 __all__ = ["check_options"]
 
@@ -29,6 +30,11 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
         raise ValueError(f"SolverVBD: expected friction_epsilon > 0 m/s, found {given['friction_epsilon']!r}")
     if law not in FRICTION_LAWS:
         raise ValueError(f"SolverVBD: expected particle_contact_friction as one of {sorted(FRICTION_LAWS)}, found {law!r}")
+    if given["particle_acceleration"] not in (None, *ACCELERATIONS):
+        found = given["particle_acceleration"]
+        raise ValueError(f"SolverVBD: expected particle_acceleration as None or one of {list(ACCELERATIONS)}, found {found!r}")
+    if not 0.0 <= given["particle_tolerance"] < float("inf"):
+        raise ValueError(f"SolverVBD: expected particle_tolerance >= 0 m, found {given['particle_tolerance']!r}")
     if not 0.0 < given["particle_conservative_bound_relaxation"] < 1.0:
         raise ValueError(
             "SolverVBD: expected particle_conservative_bound_relaxation between 0 and 1, found "

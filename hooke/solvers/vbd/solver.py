@@ -21,6 +21,7 @@ from hooke.model.contacts import Contacts, soft_rows
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
+from hooke.solvers.vbd.acceleration import Acceleration
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -70,6 +71,10 @@ class SolverVBD(SolverBase):
         particle_external_edge_contact_filtering_map: Used with self-contact.
         particle_contact_friction: ``"anchored"``: a contact below the Coulomb limit holds without creep. ``"smoothed"``: the law
             ramped over ``friction_epsilon``.
+        particle_acceleration: ``"anderson"`` extrapolates from sweep to sweep, each world for itself, so that stiff materials need
+            fewer of them; None is the plain method.
+        particle_tolerance: Sweeps of a world end when none of its particles moves by more than this [m] in one; 0 takes all
+            ``iterations``. Displacements are float32: below 1e-7 of the way of a step it may never be met.
         deterministic: Sums have one owner and one order anyway, so results repeat bitwise with every setting.
 
     Other Args:
@@ -93,6 +98,7 @@ class SolverVBD(SolverBase):
         particle_topological_contact_filter_threshold: int = 2, particle_rest_shape_contact_exclusion_radius: float = 0.0,
         particle_external_vertex_contact_filtering_map: dict | None = None,
         particle_external_edge_contact_filtering_map: dict | None = None, particle_contact_friction: str = "anchored",
+        particle_acceleration: str | None = None, particle_tolerance: float = 0.0,
         rigid_avbd_alpha: float = 0.95, rigid_avbd_joint_alpha: float | None = None,
         rigid_avbd_contact_alpha: float | None = None, rigid_avbd_beta: float = 0.0, rigid_avbd_linear_beta: float | None = None,
         rigid_avbd_angular_beta: float | None = None, rigid_avbd_gamma: float = 0.999, rigid_contact_hard: bool = True,
@@ -111,6 +117,7 @@ class SolverVBD(SolverBase):
         self.friction_epsilon = friction_epsilon
         self.integrate_with_external_rigid_solver = integrate_with_external_rigid_solver
         self.particle_contact_friction = particle_contact_friction
+        self.particle_acceleration, self.particle_tolerance = particle_acceleration, float(particle_tolerance)
         self._tables = model_tables(model)
         self._check_bodies()
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
@@ -153,9 +160,13 @@ class SolverVBD(SolverBase):
             self._bind_contacts(contacts, bodies, dt)
             if self._lanes is not None:
                 self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
-            for _ in range(self.iterations):
+            if self._acceleration is not None:
+                self._acceleration.begin(self._particles)
+            for iteration in range(self.iterations):
                 for color in range(len(self._colors)):
                     self._sweep(color, dt)
+                if self._acceleration is not None:
+                    self._accelerate(iteration)
             if self._lanes is not None:
                 self._lanes.finish(self.workspace.vertices)
             self._finish(state_out, bodies, dt)
@@ -207,8 +218,15 @@ class SolverVBD(SolverBase):
         if self._lanes is not None:
             self._lanes.sweep(number, w.rows, dt)
         else:
-            inputs = [color, self._particles, self._chain, w.rows, dt]
+            done = w.no_world_done if self._acceleration is None else self._acceleration.progress.done
+            inputs = [color, self._particles, self._chain, w.rows, done, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [w.vertices])
+
+    def _accelerate(self, iteration: int) -> None:
+        """After a sweep over all colours: where the next one starts, and which worlds take none."""
+        self._acceleration.accelerate(iteration, iteration == self.iterations - 1)
+        if self.particle_tolerance > 0.0 and self._lanes is not None:
+            self._lanes.halt(self._particles, self._acceleration.progress.done)
 
     def _finish(self, state_out: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
@@ -354,7 +372,13 @@ class SolverVBD(SolverBase):
         if overflow and not self._warned_overflow:
             self._warned_overflow = True
             warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
-        return Status(self._steps, overflow, functools.partial(launch_directly, self._residual) if self._steps else None)
+        measure = functools.partial(launch_directly, self._residual) if self._steps else None
+        return Status(self._steps, overflow, self._iterations_taken() if self._steps else 0, measure)
+
+    def _iterations_taken(self) -> int:
+        if self.particle_tolerance == 0.0 or self._acceleration is None:
+            return self.iterations if self.workspace.particles else 0
+        return self._acceleration.iterations
 
     def _residual(self) -> float:
         w = self.workspace
@@ -417,13 +441,25 @@ class SolverVBD(SolverBase):
         self._recorder.forget()
         particles = self._tables["particle"]
         self._chain: Any = None
-        self._lanes = None
+        self._lanes: Any = None
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
             self._lanes = LaneSweep(self._active, self._tables, colors, place, friction, self._recorder)
         else:
             self._pack_chain()
+        self._acceleration = self._make_acceleration()
+
+    def _make_acceleration(self) -> Any:
+        """What judges sweeps, None if nothing asks for it."""
+        world = self._tables["particle"].arrays["world"].numpy()
+        if not len(world) or (self.particle_acceleration is None and self.particle_tolerance == 0.0):
+            return None
+        own, motion = np.arange(len(world)), self.workspace.vertices
+        if self._lanes is not None:
+            own, motion = self._lanes.own.numpy().reshape(-1), self._lanes.motion
+        accelerate, worlds = self.particle_acceleration is not None, self.model.world_count
+        return Acceleration(accelerate, self.particle_tolerance, world, worlds, own, motion.displacement, self._recorder)
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
@@ -434,6 +470,8 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices] if self._lanes is None else self._lanes.kernels
+        if self._acceleration is not None:
+            sweep = [*sweep, *self._acceleration.kernels]
         return [predict_vertices, *sweep, bind_rows, self._remember, finish_vertices, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:

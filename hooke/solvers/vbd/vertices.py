@@ -99,13 +99,14 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
-        work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, dt: float,
-        vertices: VertexMotion,
+        work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows, done: wp.array(dtype=wp.int32),
+        dt: float, vertices: VertexMotion,
     ):  # fmt: skip
+        """Newton steps of the particles of a colour, in worlds that are not done."""
         j = first_item(work, wp.tid())
         while j >= 0:
             i = color[j]
-            if not is_fixed(particles, i):
+            if done[particles.world[i]] == 0 and not is_fixed(particles, i):
                 gradient, hessian = sum_all(particles, chain, rows, vertices, i, dt)
                 vertices.displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)
