@@ -40,6 +40,8 @@ def test_documented_arguments_and_defaults():
     ("friction_epsilon", -1.0), ("friction_epsilon", float("nan")), ("friction_epsilon", float("inf")),
     ("particle_contact_friction", "coulomb"), ("particle_conservative_bound_relaxation", 0.0),
     ("particle_conservative_bound_relaxation", 1.0), ("particle_conservative_bound_relaxation", float("nan")),
+    ("particle_acceleration", "chebyshev"), ("particle_acceleration", True), ("particle_tolerance", -1e-6),
+    ("particle_tolerance", float("nan")), ("particle_tolerance", float("inf")),
 ])  # fmt: skip
 def test_values_out_of_range_are_named(model, name, value):
     with pytest.raises(ValueError, match=name) as error:
