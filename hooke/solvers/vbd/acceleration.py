@@ -38,8 +38,8 @@ DISTINCT = wp.constant(wp.float64(0.1))  # share of |dF|^2 that is not in the sp
 ROUNDING = wp.constant(wp.float64(2.0 * np.finfo(np.float32).eps))  # relative to the displacement: shorter steps are noise
 PATIENCE = wp.constant(4)  # sweeps without acceleration after repeated failures, at most
 
-STEP, WAY, LARGEST, PRODUCTS = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)  # columns of the sums
-KEEP, EXTRAPOLATE, RETURN = wp.constant(0), wp.constant(1), wp.constant(2)  # what follows from a sweep
+STEP, WAY, LARGEST, CHANGE, ALONG = (wp.constant(column) for column in range(5))  # of the sums
+KEEP, EXTRAPOLATE, RETURN = (wp.constant(action) for action in range(3))  # what follows from a sweep
 
 Square = wp.types.matrix(shape=(WINDOW, WINDOW), dtype=wp.float64)
 Row = wp.types.vector(length=WINDOW, dtype=wp.float64)
@@ -62,14 +62,15 @@ class Blocks:
 
 @wp.struct
 class History:
-    """The sweeps of a step by entry: x, f, the last two g, the differences of f and g [m]; masses [kg] that weigh the sums of blocks.
+    """The sweeps of a step by entry: x, f, m f, the last two g, the differences of f and g [m]; masses m [kg] weigh the sums of blocks.
 
-    ``sums`` (blocks, 3 + 2 window): |f|^2, |g|^2, the largest |f_i|^2, then (dF_new, dF_j) and (f, dF_j).
+    ``sums`` (blocks, 4 + window): |f|^2, |g|^2, the largest |f_i|^2, the square of the newest dF, then the products of f with all dF.
     """
 
     weight: wp.array(dtype=wp.float32)
     start: wp.array(dtype=wp.vec3)
     step: wp.array(dtype=wp.vec3)
+    heavy_step: wp.array(dtype=wp.vec3)
     result: wp.array2d(dtype=wp.vec3)
     step_change: wp.array2d(dtype=wp.vec3)
     result_change: wp.array2d(dtype=wp.vec3)
@@ -80,8 +81,9 @@ class History:
 class Progress:
     """Where the worlds stand within a step; the last entry is for what belongs to no world.
 
-    ``known`` is 1 after a sweep that differences can be formed with, ``number`` counts the differences, ``newest`` is the row of the
-    last one. ``pause`` counts sweeps until the next acceleration, ``patience`` is the pause after the next failure.
+    ``known`` is 1 after a sweep that differences can be formed with. These stand in rows ``0 ... number``, the last in row ``newest``;
+    ``along`` are their products with the last step, ``products`` those with each other. ``pause`` counts sweeps until the next
+    acceleration, ``patience`` is the pause after the next failure.
     """
 
     done: wp.array(dtype=wp.int32)
@@ -93,6 +95,7 @@ class Progress:
     pause: wp.array(dtype=wp.int32)
     patience: wp.array(dtype=wp.int32)
     shortest: wp.array(dtype=wp.float64)
+    along: wp.array2d(dtype=wp.float64)
     products: wp.array3d(dtype=wp.float64)
     coefficient: wp.array2d(dtype=wp.float32)
 
@@ -106,7 +109,7 @@ def begin_worlds(work: Work, progress: Progress):
         progress.action[w] = KEEP
         progress.known[w] = 0
         progress.number[w] = 0
-        progress.newest[w] = 0
+        progress.newest[w] = progress.along.shape[1] - 1
         progress.pause[w] = 0
         progress.patience[w] = 1
         w = next_item(work, w)
@@ -131,23 +134,32 @@ def take_step(
     """The step f and the result g of a sweep in a block, with their differences to those before."""
     known = progress.known[blocks.world[b]]
     square, way, largest = wp.float64(0.0), wp.float64(0.0), wp.float64(0.0)
+    change, along = wp.float64(0.0), wp.float64(0.0)
     for e in range(blocks.first[b], blocks.first[b + 1]):
         g = displacement[blocks.place[e]]
         f = g - history.start[e]
+        weight = history.weight[e]
         if history.step_change.shape[0] > 0:
             if known != 0:
-                history.step_change[newest, e] = f - history.step[e]
+                df = f - history.step[e]
+                history.step_change[newest, e] = df
                 history.result_change[newest, e] = g - history.result[1 - turn, e]
+                change += wp.float64(weight * wp.length_sq(df))
+                along += wp.float64(weight * wp.dot(f, df))
             history.step[e] = f
+            history.heavy_step[e] = weight * f
             history.result[turn, e] = g
         history.start[e] = g
         length = wp.length_sq(f)
-        square += wp.float64(history.weight[e] * length)
-        way += wp.float64(history.weight[e] * wp.length_sq(g))
+        square += wp.float64(weight * length)
+        way += wp.float64(weight * wp.length_sq(g))
         largest = wp.max(largest, wp.float64(length))
     history.sums[b, STEP] = square
     history.sums[b, WAY] = way
     history.sums[b, LARGEST] = largest
+    history.sums[b, CHANGE] = change
+    if history.step_change.shape[0] > 0:
+        history.sums[b, ALONG + newest] = along
 
 
 @wp.kernel(enable_backward=False)
@@ -165,15 +177,12 @@ def measure_sweep(
                 newest = (progress.newest[w] + 1) % window
                 number = wp.min(progress.number[w] + 1, window)
             take_step(blocks, progress, displacement, b, turn, newest, history)
-            for p in range(number):
-                j = (newest - p + window) % window
-                among, along = wp.float64(0.0), wp.float64(0.0)
-                for e in range(blocks.first[b], blocks.first[b + 1]):
-                    change = history.weight[e] * history.step_change[j, e]
-                    among += wp.float64(wp.dot(change, history.step_change[newest, e]))
-                    along += wp.float64(wp.dot(change, history.step[e]))
-                history.sums[b, PRODUCTS + j] = among
-                history.sums[b, PRODUCTS + window + j] = along
+            for j in range(number):
+                if j != newest:
+                    along = wp.float64(0.0)
+                    for e in range(blocks.first[b], blocks.first[b + 1]):
+                        along += wp.float64(wp.dot(history.heavy_step[e], history.step_change[j, e]))
+                    history.sums[b, ALONG + j] = along
         b = next_item(work, b)
 
 
@@ -225,27 +234,30 @@ def find_coefficients(products: Square, right: Row, number: int, floor: wp.float
 
 @wp.func
 def add_change(blocks: Blocks, history: History, w: int, progress: Progress):
-    """Take the newest differences up among those that are known."""
+    """Take the newest difference up among those that are known: (dF_new, dF_j) = (f, dF_j) - (f before, dF_j)."""
     window = history.step_change.shape[0]
     newest = (progress.newest[w] + 1) % window
     progress.newest[w] = newest
     progress.number[w] = wp.min(progress.number[w] + 1, window)
-    for p in range(progress.number[w]):
-        j = (newest - p + window) % window
-        product = sum_blocks(blocks, history, w, PRODUCTS + j)
+    for j in range(progress.number[w]):
+        along = sum_blocks(blocks, history, w, ALONG + j)
+        product = along - progress.along[w, j]
+        if j == newest:
+            product = sum_blocks(blocks, history, w, CHANGE)
+        progress.along[w, j] = along
         progress.products[w, newest, j] = product
         progress.products[w, j, newest] = product
 
 
 @wp.func
-def extrapolate(blocks: Blocks, history: History, w: int, floor: wp.float64, progress: Progress):
+def extrapolate(w: int, floor: wp.float64, progress: Progress):
     """The coefficients of (1)."""
-    window = history.step_change.shape[0]
+    window = progress.along.shape[1]
     products = Square()
     right = Row()
     for p in range(progress.number[w]):
         i = (progress.newest[w] - p + window) % window
-        right[p] = sum_blocks(blocks, history, w, PRODUCTS + window + i)
+        right[p] = progress.along[w, i]
         for q in range(progress.number[w]):
             products[p, q] = progress.products[w, i, (progress.newest[w] - q + window) % window]
     c = find_coefficients(products, right, progress.number[w], floor)
@@ -259,6 +271,7 @@ def give_up(progress: Progress, w: int):
     progress.action[w] = RETURN
     progress.known[w] = 0
     progress.number[w] = 0
+    progress.newest[w] = progress.along.shape[1] - 1
     progress.pause[w] = progress.patience[w]
     progress.patience[w] = wp.min(2 * progress.patience[w], PATIENCE)
 
@@ -287,7 +300,7 @@ def judge_sweep(work: Work, blocks: Blocks, history: History, tolerance: float, 
                     if progress.pause[w] > 0:
                         progress.pause[w] = progress.pause[w] - 1
                     elif last == 0 and progress.number[w] > 0 and step > floor:
-                        extrapolate(blocks, history, w, floor, progress)
+                        extrapolate(w, floor, progress)
                         progress.action[w] = EXTRAPOLATE
         w = next_item(work, w)
 
@@ -295,10 +308,8 @@ def judge_sweep(work: Work, blocks: Blocks, history: History, tolerance: float, 
 @wp.func
 def extrapolated(progress: Progress, history: History, w: int, e: int, turn: int):
     """The start (1) of an entry."""
-    window = history.step_change.shape[0]
     x = history.result[turn, e]
-    for p in range(progress.number[w]):
-        j = (progress.newest[w] - p + window) % window
+    for j in range(progress.number[w]):
         x -= progress.coefficient[w, j] * history.result_change[j, e]
     return x
 
@@ -347,12 +358,13 @@ class Acceleration:
         self._worlds = world_count + 1
         h, p = History(), Progress()
         h.weight, h.start = make(len(world), dtype=wp.float32), make(len(world), dtype=wp.vec3)
-        h.step, h.result = make(kept, dtype=wp.vec3), make((2, kept), dtype=wp.vec3)
+        h.step, h.heavy_step, h.result = (make(shape, dtype=wp.vec3) for shape in (kept, kept, (2, kept)))
         h.step_change, h.result_change = (make((self._window, kept), dtype=wp.vec3) for _ in range(2))
-        h.sums = make((count, 3 + 2 * self._window), dtype=wp.float64)
+        h.sums = make((count, ALONG + self._window), dtype=wp.float64)
         for name in ("done", "iterations", "action", "known", "number", "newest", "pause", "patience"):
             setattr(p, name, make(self._worlds, dtype=wp.int32))
         p.shortest = make(self._worlds, dtype=wp.float64)
+        p.along = make((self._worlds, self._window), dtype=wp.float64)
         p.products = make((self._worlds, self._window, self._window), dtype=wp.float64)
         p.coefficient = make((self._worlds, self._window), dtype=wp.float32)
         self._history, self.progress = h, p
