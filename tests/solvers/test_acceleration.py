@@ -118,7 +118,8 @@ class Sweeps:
         self.acceleration = Acceleration(
             accelerate, tolerance, world, model.world_count, np.arange(len(start)), self.displacement, Recorder(model.device)
         )
-        self.acceleration.begin(particles.struct)
+        self.particles = particles.struct
+        self.acceleration.begin(self.particles)
 
     def sweep(self, result, iteration, last=False):
         """End a sweep at ``result``; where the next one starts."""
@@ -170,6 +171,18 @@ def test_the_last_sweep_is_not_extrapolated():
     sweeps = Sweeps(np.zeros((3, 3)))
     sweeps.sweep(np.full((3, 3), 1.0), 0)
     assert (sweeps.sweep(np.full((3, 3), 1.5), 1, last=True) == 1.5).all()
+
+
+def test_moves_between_sweeps_are_no_steps():
+    """What another pass moves after a sweep does not count, once it is told: a step of 0.05 from there is within 0.1."""
+    for told in (False, True):
+        sweeps = Sweeps(np.zeros((3, 3)), tolerance=0.1, accelerate=False)
+        sweeps.sweep(np.full((3, 3), 1.0), 0)
+        sweeps.displacement.assign(np.full((3, 3), 5.0))
+        if told:
+            sweeps.acceleration.take_displacements(sweeps.particles)
+        sweeps.sweep(np.full((3, 3), 5.05), 1)
+        assert bool(sweeps.acceleration.progress.done.numpy().min()) == told
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
