@@ -250,12 +250,15 @@ class SelfContact:
         material.mu = float(model.soft_contact_mu)
         self.features.contacts.slip = friction_epsilon * dt
 
-    def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]]) -> list[Stage]:
+    def stages(
+        self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], limited: Callable[[], None]
+    ) -> list[Stage]:
         """The launches of a step up to where the last ways are known, each stage up to a search.
 
         Args:
             begin: Launches what comes before all searches: the first guess.
             iterations: Launches of every iteration.
+            limited: Launches what must know that ways were scaled.
         """
         plan, every = _Plan(self), self.options.interval
         plan.add(begin, self.begin)
@@ -268,7 +271,7 @@ class SelfContact:
                 if number > 0:
                     plan.certify()
                 plan.look_around(at_start=False)
-            plan.add(self.refresh, iterate, self.limit)
+            plan.add(self.refresh, iterate, self.limit, limited)
         plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 
