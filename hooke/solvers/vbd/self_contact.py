@@ -7,6 +7,7 @@ done again, unless the launches go into a graph of the user. That search is then
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,12 @@ from hooke.solvers.vbd.workspace import allocate
 __all__ = ["SelfContact", "SelfContactOptions", "Stage"]
 
 FAR = 3.0e37
+
+PHASES = {
+    "begin": "detect", "look_around": "detect", "look_along": "detect", "bind": "detect", "certify": "truncate",
+    "limit": "truncate", "refresh": "contact",
+}  # fmt: skip
+"""What the methods that launch are counted as; all else belongs to the sweeps."""
 
 ROUNDS = 6
 """In which ways are scaled until no pair meets; nearly always the first two have something to do."""
@@ -84,6 +91,14 @@ class Stage:
     def __call__(self) -> None:
         for launch in self.launches:
             launch()
+
+    def time(self, key: Any, recorder: Any, times: dict[str, float]) -> None:
+        """Run the launches one by one, each from its own graph, and add the milliseconds of every phase to ``times``."""
+        for number, launch in enumerate(self.launches):
+            start = time.perf_counter()
+            recorder.run(("phase", number, *key), launch)
+            phase = PHASES.get(getattr(launch, "func", launch).__name__, "sweep")
+            times[phase] = times.get(phase, 0.0) + 1e3 * (time.perf_counter() - start)
 
 
 class _Plan:

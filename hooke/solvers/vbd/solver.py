@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from typing import Any
 
@@ -41,7 +42,7 @@ from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
-from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
+from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -143,13 +144,14 @@ class SolverVBD(SolverBase):
         warn_of_particle_pairs(model)
         check_bodies(self._tables, self.integrate_with_external_rigid_solver)
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
-        self._recorder = Recorder(model.device)
+        self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
         self._steps = 0
         self._dt = 0.0
         self._swaps = Swaps()
         self._warned_overflow = False
+        self._times: dict[str, float] | None = None
         self._last_contacts: Any = None
 
     # ---- the step
@@ -218,17 +220,23 @@ class SolverVBD(SolverBase):
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         for stage in surface.stages(begin, iterations, self._take_limited):
-            self._recorder.run((stage.name, *key), stage)
+            self._run_stage((stage.name, *key), stage)
             surface.settle(stage.search)
-        self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
+        finish = functools.partial(self._finish_apart, state_in, state_out, dt)
+        self._run_stage(("end", *key), Stage("end", (surface.certify, finish), surface.ways))
+
+    def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
+        if self._times is None:
+            self._recorder.run(key, stage)
+        else:
+            stage.time(key, self._recorder, self._times)
 
     def _take_limited(self) -> None:
         """After particles were moved between sweeps."""
         if self._acceleration is not None:
             self._acceleration.take_displacements(self._particles)
 
-    def _end_apart(self, surface: SelfContact, state_in: Any, state_out: Any, dt: float) -> None:
-        surface.certify()
+    def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -357,6 +365,24 @@ class SolverVBD(SolverBase):
             wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device)
 
     # ---- beside the step
+
+    def time_phases(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> dict[str, float]:
+        """What the parts of a step cost, by name [ms]; the arguments are those of :meth:`step`.
+
+        Looking for pairs of self-contact ("detect"), keeping them apart ("truncate"), their normals and distances ("contact"), and
+        all else ("sweep"). The step is taken twelve times, the first of which record and try numbers of workers; of the others the
+        least of every part counts.
+        """
+        samples: list[dict[str, float]] = []
+        for _ in range(12):
+            self._times = {}
+            start = time.perf_counter()
+            self.step(state_in, state_out, control, contacts, dt)
+            if self._surface is None:
+                self._times["sweep"] = 1e3 * (time.perf_counter() - start)
+            samples.append(self._times)
+        self._times = None
+        return {phase: min(sample[phase] for sample in samples) for phase in samples[0]}
 
     def reset(self, state: Any, world_mask: Any = None, flags: Any = None) -> None:
         """Bring selected worlds back to the model's initial state and forget their contacts.
