@@ -102,9 +102,8 @@ _VISIT = f"""
             found++;
         }}
     }};
-    float whole[6], q[6];
-    of_lane(0, whole);
-    for (auto a = 1; a < {LANES}; a++) {{
+    float whole[6] = {{{FAR}f, {FAR}f, {FAR}f, -{FAR}f, -{FAR}f, -{FAR}f}}, q[6];  // of those that are numbers
+    for (auto a = 0; a < {LANES}; a++) {{
         of_lane(a, q);
         for (auto c = 0; c < 3; c++) {{
             whole[c] = q[c] < whole[c] ? q[c] : whole[c];
