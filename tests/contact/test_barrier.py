@@ -68,7 +68,9 @@ def evaluate(kind, change=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0), **columns):
         for x in (v, c):
             padded = np.ones((groups * LANES, x.shape[1]), np.float32)
             padded[:n] = x
-            arrays.append(wp.array(np.ascontiguousarray(padded.reshape(groups, LANES, -1).transpose(0, 2, 1)), dtype=Lanes, device="cpu"))
+            arrays.append(
+                wp.array(np.ascontiguousarray(padded.reshape(groups, LANES, -1).transpose(0, 2, 1)), dtype=Lanes, device="cpu")
+            )
         out = wp.zeros((groups, 11), dtype=Lanes, device="cpu")
         wp.launch(lane_laws, groups, inputs=arrays, outputs=[out], device="cpu")
         result = out.numpy().transpose(0, 2, 1).reshape(-1, 11)[:n].astype(np.float64)

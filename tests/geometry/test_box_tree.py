@@ -20,7 +20,11 @@ def expected(one, other, same, low, high):
     """Pairs of primitives (corners, world) that share no corner, whose worlds meet and whose boxes meet."""
     low, high = (np.asarray(a, np.float32) for a in (low, high))
     (p, u), (q, v) = one, other
-    a, b = np.triu_indices(len(p), 1) if same else (i.reshape(-1) for i in np.meshgrid(np.arange(len(p)), np.arange(len(q)), indexing="ij"))
+    a, b = (
+        np.triu_indices(len(p), 1)
+        if same
+        else (i.reshape(-1) for i in np.meshgrid(np.arange(len(p)), np.arange(len(q)), indexing="ij"))
+    )
     meet = ((u[a] == v[b]) | (u[a] < 0) | (v[b] < 0)) & ~(p[a][:, :, None] == q[b][:, None, :]).any(axis=(1, 2))
     a, b = a[meet], b[meet]
     boxes = [low[p].min(axis=1), high[p].max(axis=1), low[q].min(axis=1), high[q].max(axis=1)]
