@@ -28,7 +28,8 @@ class TreeView:
 
     ``box`` (nodes, 6): lower and upper faces (x, y, z) of the 16 children. ``child``: first child of a node, -1 for a leaf; children
     follow each other. ``member``: the primitive in every slot, 16 per leaf, -1 for none. ``corner``: indices of its ``corners`` corners,
-    that of nobody in an empty slot. ``world`` of every leaf, as an index into ``root``; ``root`` has -1 for an empty world.
+    that of nobody in an empty slot; ``index`` the same by primitive. ``world`` of every leaf, as an index into ``root``; ``root`` has
+    -1 for an empty world.
     """
 
     box: wp.array2d(dtype=Lanes)
@@ -36,6 +37,7 @@ class TreeView:
     member: wp.array(dtype=wp.int32)
     corner: wp.array(dtype=wp.int32)
     corners: wp.int32
+    index: wp.array2d(dtype=wp.int32)
     world: wp.array(dtype=wp.int32)
     root: wp.array(dtype=wp.int32)
 
@@ -348,6 +350,7 @@ class BoxTree:
         view.member = wp.full(slots, -1, dtype=wp.int32, device=device)
         view.corner = wp.full(slots * corners, nobody, dtype=wp.int32, device=device)
         view.corners = corners
+        view.index = self._index
         view.world = wp.array(layout.world, dtype=wp.int32, device=device)
         view.root = wp.array(layout.root, dtype=wp.int32, device=device)
 

@@ -58,11 +58,11 @@ def root_name(node: ast.expr) -> str:
 NATIVE = {
     "store_vectors": {4},
     "store_numbers": {2},
-    "store_rows": {10},
+    "store_rows": {14},
     "scatter_least": {2},
     "take_number": {1},
     "merge_children": {3},
-    "visit_boxes": {12, 13},
+    "visit_boxes": {12, 13, 14, 15},
 }
 """Native functions that write, with the places of what they write."""
 

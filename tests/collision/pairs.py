@@ -4,9 +4,11 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.pair_search import PairSearch, SurfaceTrees
-from hooke.collision.self_contact import Candidates, Reach, find_candidates
+from hooke.collision.self_contact import Reach
 from hooke.collision.surface import Surface, make_filter
 from hooke.execution.recorder import Recorder
+from hooke.execution.work import Work, first_item, next_item
+from hooke.geometry.box_tree import TreeView, visit_tree
 from tests.geometry.closest_reference import point_triangle, segment_segment
 
 NONE = np.empty((0, 2), np.int32)
@@ -107,28 +109,32 @@ def check(found, wanted, distance, slack=2e-6):
     return len(found)
 
 
+@wp.kernel(enable_backward=False)
+def visit(work: Work, query: TreeView, target: TreeView, same: int, start: wp.array(dtype=wp.int32), number: wp.array(dtype=wp.int32),
+          total: wp.array(dtype=wp.int32), query_out: wp.array(dtype=wp.int32), target_out: wp.array(dtype=wp.int32)):  # fmt: skip
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        number[g] = visit_tree(query, g, target, same, start, total, query_out, target_out)
+        g = next_item(work, g)
+
+
 def candidates(query, target, same, low, high):
-    """Pairs of members of two trees whose boxes around the boxes of their corners meet, as found; the number they would need."""
+    """Pairs of members of two trees whose boxes around the boxes of their corners meet, as found; with no more room than they need."""
     recorder = Recorder(wp.get_device("cpu"))
     wanted = wp.ones(1, dtype=wp.int32, device="cpu")
     reach = reach_of(low, high)
     for tree in {id(query): query, id(target): target}.values():
         tree.fit(reach.low, reach.high, wanted, recorder)
         tree.merge(wanted, recorder)
-    found = Candidates()
-    for name in ("number", "end"):
-        setattr(found, name, wp.zeros(max(query.leaves, 1), dtype=wp.int32, device="cpu"))
-    room = 0
-    while True:
-        for name in ("query", "target"):
-            setattr(found, name, wp.zeros(room, dtype=wp.int32, device="cpu"))
-        recorder.launch(find_candidates, query.leaves, [query.view, target.view, int(same), 0, wanted], [found])
-        wp.utils.array_scan(found.number, found.end)
-        number = int(found.end.numpy()[-1])
-        recorder.launch(find_candidates, query.leaves, [query.view, target.view, int(same), 1, wanted], [found])
-        if number <= room:
-            break
-        room = number
-    q = query.view.member.numpy()[found.query.numpy()[:number]]
-    t = target.view.member.numpy()[found.target.numpy()[:number]]
+    start, number = (wp.zeros(query.leaves, dtype=wp.int32, device="cpu") for _ in range(2))
+    needed = 0
+    for _ in range(2):
+        total = wp.zeros(1, dtype=wp.int32, device="cpu")
+        found = [wp.zeros(needed, dtype=wp.int32, device="cpu") for _ in range(2)]
+        outputs = [start, number, total, *found]
+        recorder.launch(visit, query.leaves, [query.view, target.view, int(same)], outputs)
+        needed = int(total.numpy()[0])
+    assert number.numpy().sum() == needed
+    q = query.view.member.numpy()[found[0].numpy()]
+    t = target.view.member.numpy()[found[1].numpy()]
     return np.stack([np.minimum(q, t), np.maximum(q, t)] if same else [q, t], axis=1)

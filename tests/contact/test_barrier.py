@@ -13,15 +13,16 @@ from hooke.math import LANES, Lanes, vector
 wp.set_module_options(lane_options())
 FLOATS = {np.float32: (wp.float32, wp.vec3), np.float64: (wp.float64, wp.vec3d)}
 KINDS = pytest.mark.parametrize("kind", [np.float32, np.float64, "lanes"], ids=["float32", "float64", "lanes"])
-COLUMNS = ("distance", "radius", "stiffness", "rate", "mu", "threshold")
+COLUMNS = ("distance", "radius", "stiffness", "rate", "mu", "threshold", "tau", "motion_x", "motion_y", "motion_z")
 
 
 @wp.kernel(enable_backward=False)
 def laws(change: wp.array(dtype=Any), normal: wp.array(dtype=Any), c: wp.array2d(dtype=Any), out: wp.array2d(dtype=Any)):
     """Force and slope at the distance itself, then gradient and block with the displacement."""
     i = wp.tid()
-    force, slope = barrier(c[i, 0], c[i, 1], c[i, 2])
-    g, h = feature_contact(change[i], c[i, 0], normal[i], c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5])
+    force, slope = barrier(c[i, 0], c[i, 1], c[i, 6], c[i, 2])
+    motion = vector(c[i, 7], c[i, 8], c[i, 9])
+    g, h = feature_contact(change[i], motion, c[i, 0], normal[i], c[i, 1], c[i, 6], c[i, 2], c[i, 3], c[i, 4], c[i, 5])
     out[i, 0] = force
     out[i, 1] = slope
     out[i, 2] = g.x
@@ -38,10 +39,11 @@ def laws(change: wp.array(dtype=Any), normal: wp.array(dtype=Any), c: wp.array2d
 @wp.kernel(enable_backward=False)
 def lane_laws(v: wp.array2d(dtype=Lanes), c: wp.array2d(dtype=Lanes), out: wp.array2d(dtype=Lanes)):
     i = wp.tid()
-    force, slope = barrier(c[i, 0], c[i, 1], c[i, 2])
+    force, slope = barrier(c[i, 0], c[i, 1], c[i, 6], c[i, 2])
     change = vector(v[i, 0], v[i, 1], v[i, 2])
     normal = vector(v[i, 3], v[i, 4], v[i, 5])
-    g, h = feature_contact(change, c[i, 0], normal, c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5])
+    motion = vector(c[i, 7], c[i, 8], c[i, 9])
+    g, h = feature_contact(change, motion, c[i, 0], normal, c[i, 1], c[i, 6], c[i, 2], c[i, 3], c[i, 4], c[i, 5])
     out[i, 0] = force
     out[i, 1] = slope
     out[i, 2] = g.x
@@ -56,11 +58,12 @@ def lane_laws(v: wp.array2d(dtype=Lanes), c: wp.array2d(dtype=Lanes), out: wp.ar
 
 
 def evaluate(kind, change=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0), **columns):
-    """Force, slope, gradient (n, 3) and block (n, 3, 3); columns are those of ``COLUMNS``, 0 unless given."""
+    """Force, slope, gradient (n, 3) and block (n, 3, 3); columns are those of ``COLUMNS``, 0 unless given, tau half the radius."""
+    columns = {"tau": 0.5 * np.asarray(columns.get("radius", 0.0)), **columns}
     values = [columns.get(name, 1.0 if name == "threshold" else 0.0) for name in COLUMNS]
     rows = [np.atleast_1d(v) for v in values] + [np.atleast_2d(v)[:, 0] for v in (change, normal)]
     n = max(len(r) for r in rows)
-    c = np.stack([np.broadcast_to(r, n) for r in rows[:6]], axis=1)
+    c = np.stack([np.broadcast_to(r, n) for r in rows[: len(COLUMNS)]], axis=1)
     v = np.concatenate([np.broadcast_to(np.atleast_2d(x), (n, 3)) for x in (change, normal)], axis=1)
     if kind == "lanes":
         groups = -(-n // LANES)
@@ -150,7 +153,7 @@ def stencils(rng, count):
 
 def stencil_energy(x, x_start, weights, normal, load, columns):
     """Of one pair at corners x (4, 3): the normal law, a damper on approach, and the smoothed friction of a constant load."""
-    distance, radius, stiffness, rate, mu, threshold = (columns[name] for name in COLUMNS)
+    distance, radius, stiffness, rate, mu, threshold = (columns[name] for name in COLUMNS[:6])
     change = weights @ (x - x_start)
     along = normal @ change
     energy = normal_energy(distance + along, radius, stiffness)
@@ -171,7 +174,7 @@ def test_gradient_belongs_to_the_energy_of_the_stencil():
     along = (change * normal).sum(axis=1)
     load = evaluate(np.float64, **{**columns, "distance": columns["distance"] + along})[0]
     for n in range(200):
-        own = {name: columns[name][n] for name in COLUMNS}
+        own = {name: columns[name][n] for name in COLUMNS[:6]}
         step = 1e-5 * own["threshold"] + 1e-7 * own["radius"]
         for corner in range(4):
             for axis in range(3):
@@ -217,7 +220,7 @@ def test_uniform_motion_feels_no_damper():
         corners -= np.outer(w, (w @ corners - columns["distance"][turned] * normal[turned])) / (w @ w)
         omega = 1e-4 * rng.normal(size=3)
         change = w @ np.cross(omega, corners)  # across the normal: the separation only turns
-        own = {name: columns[name][turned] for name in COLUMNS} | {"mu": 0.0, "rate": 500.0}
+        own = {name: columns[name][turned] for name in COLUMNS[:6]} | {"mu": 0.0, "rate": 500.0}
         _, _, g, _ = evaluate(np.float64, change[None], normal[turned][None], **own)
         assert np.abs(g - still[2][turned]).max() <= 1e-4
 
@@ -243,3 +246,30 @@ def test_single_precision(kind):
     for a, b in zip(exact[2:], found[2:], strict=True):
         size = np.abs(a[near]).reshape(near.sum(), -1).max(axis=1) + 1e-3
         assert (np.abs(a - b)[near].reshape(near.sum(), -1).max(axis=1) < 1e-3 * size).all()
+
+
+@KINDS
+def test_the_other_side_may_move(kind):
+    """With its motion m: the same as the way less m, from a distance that is larger by n.m."""
+    rng = np.random.default_rng(5)
+    n = 50
+    normal = rng.normal(size=(n, 3))
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    change, motion = rng.normal(scale=2e-3, size=(n, 3)), rng.normal(scale=2e-3, size=(n, 3))
+    distance = rng.uniform(2e-3, 1e-2, n)
+    law = {"radius": 1e-2, "stiffness": 1e3, "rate": 3e2, "mu": 0.4, "threshold": 1e-3}
+    moved = evaluate(
+        kind, change, normal, distance=distance, motion_x=motion[:, 0], motion_y=motion[:, 1], motion_z=motion[:, 2], **law
+    )
+    still = evaluate(kind, change - motion, normal, distance=distance + (normal * motion).sum(axis=1), **law)
+    for a, b in zip(moved[2:], still[2:], strict=True):
+        assert np.abs(a - b).max() < 2e-4 * np.abs(b).max()
+
+
+@KINDS
+def test_a_penalty_has_no_barrier(kind):
+    """With tau 0 the law is k (r - d) at every distance, behind the surface too."""
+    distance = np.array([-0.03, -0.01, 0.0, 1e-6, 0.004, 0.009, 0.01, 0.02])
+    force, slope = evaluate(kind, distance=distance, radius=0.01, stiffness=1e3, tau=0.0)[:2]
+    assert np.allclose(force, 1e3 * np.maximum(0.01 - distance, 0.0), atol=1e-3)
+    assert np.allclose(slope, np.where(distance < 0.01, 1e3, 0.0))

@@ -156,21 +156,15 @@ def test_free_flight_is_not_slowed():
     assert np.abs(result.q - plain.q).max() < 1e-5
 
 
-STANDING = "the planes between features stand still: one that flies after another is held, though nothing comes nearer to anything"
-
-
-@pytest.mark.xfail(strict=True, reason=STANDING)
 @pytest.mark.parametrize("speed", [0.5, 2.0, 20.0])
 def test_a_cloth_that_flies_along_itself_is_not_slowed(speed):
-    """A flat sheet with cells of 5 mm, 60 steps a second, that flies in its own plane: it stops as soon as it goes farther than a cell
-    within a step."""
+    """A flat sheet with cells of 5 mm, 60 steps a second, that flies in its own plane, many cells in a step."""
     builder = hooke.ModelBuilder(gravity=0.0)
     add_sheet(builder, (0.0, 0.0, 1.0), 8, 0.005, vel=(speed, 0.0, 0.0))
     result = run(finalize(builder), steps=3, dt=1 / 60, particle_self_contact_radius=0.001, particle_self_contact_margin=0.002)
     assert np.allclose(result.qd, (speed, 0.0, 0.0), atol=1e-3 * speed)
 
 
-@pytest.mark.xfail(strict=True, reason=STANDING)
 @pytest.mark.parametrize("interval", [-1, 0, 1])
 def test_what_flies_together_is_not_slowed(interval):
     """Five sheets, 15 mm apart, in which nothing moves relative to anything, at 5 m/s: Galilean invariance."""
@@ -182,7 +176,6 @@ def test_what_flies_together_is_not_slowed(interval):
     assert np.allclose(result.qd, (0.0, 0.0, -5.0), atol=1e-3)
 
 
-@pytest.mark.xfail(strict=True, reason=STANDING)
 def test_a_spinning_cloth_keeps_its_spin():
     """10 rad/s, 60 steps a second, cells of 5 mm: angular momentum is what it is without self-contact."""
     builder = hooke.ModelBuilder(gravity=0.0)
@@ -361,7 +354,7 @@ def test_detection_intervals(folded, interval):
     )
     assert found == [0] * 40 and result.solver.status.ok
     assert result.q[16:, 2].min() > 1.0 - 0.02
-    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7)
+    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7, lambda: None)
     assert len(stages) == {-1: 3, 0: 3, 1: 2 * 7 + 1, 3: 2 * 3 + 1}[interval]
 
 

@@ -51,6 +51,9 @@ PHASES = {
 }  # fmt: skip
 """What the methods that launch are counted as; all else belongs to the sweeps."""
 
+SORTED = 32
+"""Steps after which the trees are sorted anew."""
+
 ROUNDS = 6
 """In which ways are scaled until no pair meets; nearly always the first two have something to do."""
 
@@ -291,6 +294,11 @@ class SelfContact:
         return plan.stages
 
     # ---- beside the launches
+
+    def keep_sorted(self, steps: int, q: wp.array) -> None:
+        """Sort the trees for positions ``q`` of the particles after every so many steps. Results do not depend on it."""
+        if steps % SORTED == SORTED - 1 and not captured_by_user(self._recorder.device):
+            launch_directly(self.trees.sort, q)
 
     def settle(self, search: PairSearch) -> None:
         """After a search: where it had too little room make more, and search again. Never inside a capture of the user."""

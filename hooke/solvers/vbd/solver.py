@@ -216,6 +216,7 @@ class SolverVBD(SolverBase):
         self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
     ) -> None:
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
+        surface.keep_sorted(self._steps, state_in.particle_q)
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
