@@ -76,7 +76,7 @@ class PairPool:
         self.counters = wp.zeros(2 * self._features + 1, dtype=wp.int32, device=device)  # one array, to be cleared at once
         self.kernels = make_pair_kernels(kind)
         self._room = [0, 0]
-        self._reserve(4 * room, room)
+        self._reserve(3 * room, room)
 
     def _reserve(self, candidates: int, pairs: int) -> None:
         """Make room; what is in there is dropped."""
@@ -84,11 +84,9 @@ class PairPool:
         if candidates > self._room[0]:
             self._room[0] = candidates
             found = self.candidates = Candidates()
-            room = candidates + LANES  # the last are read sixteen at a time
-            for name, length in (
-                ("query", room), ("target", room), ("acts", room), ("start", self._leaves), ("kept", self._leaves),
-                ("end", self._features),
-            ):  # fmt: skip
+            for name in ("query", "target", "acts"):  # the last are read sixteen at a time
+                setattr(found, name, wp.zeros(candidates + LANES, dtype=wp.int32, device=device)[:candidates])
+            for name, length in (("start", self._leaves), ("kept", self._leaves), ("end", self._features)):
                 setattr(found, name, wp.zeros(length, dtype=wp.int32, device=device))
             found.number, found.filled = self.counters[: self._features], self.counters[self._features : -1]
             found.total = self.counters[-1:]

@@ -70,7 +70,8 @@ class SelfContactOptions:
         self.radius = float(given["particle_self_contact_radius"])
         self.margin = float(given["particle_self_contact_margin"])
         self.relaxation = float(given["particle_conservative_bound_relaxation"])
-        self.room = (given["particle_vertex_contact_buffer_size"], given["particle_edge_contact_buffer_size"])
+        sizes = (given["particle_vertex_contact_buffer_size"], given["particle_edge_contact_buffer_size"])
+        self.room = tuple(size / default for size, default in zip(sizes, (32, 64), strict=True))  # pairs per vertex and edge
         self.interval = int(given["particle_collision_detection_interval"])
         self.parallel = float(given["particle_edge_parallel_epsilon"])
         self.rings = int(given["particle_topological_contact_filter_threshold"])
@@ -163,9 +164,9 @@ class SelfContact:
         self.trees = SurfaceTrees(self.surface, place, worlds, size, device)
         shared = options.rings, options.exclusion, options.barred_triangles, options.barred_edges
         pair_filter = make_filter(self.surface, place, particle, q, *shared)
-        room = [LANES + min(per * len(rows), 4 * len(rows)) for per, rows in zip(options.room, self._queries(), strict=True)]
+        room = [LANES + int(per * len(rows)) for per, rows in zip(options.room, self._queries(), strict=True)]
         self.near = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
-        self.ways = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
+        self.ways = PairSearch(self.trees, pair_filter, options.parallel, (room[0] // 4, room[1] // 4), device)
         self._limit_kernels = [make_limit_kernel(pool.kind) for pool in self.near.pools]
         self._feature_kernels = [make_feature_kernels(pool.kind, options.own_all) for pool in self.near.pools]
         self._particle = pair_filter.particle
