@@ -53,6 +53,8 @@ __all__ = ["Limits", "apply_limits", "begin_limits", "make_limit_kernel", "reach
 
 ULP = wp.constant(2.0**-22)
 """By how much of a coordinate boxes are larger than what they hold."""
+ROUNDING = wp.constant(0.25)
+"""The part of the band that the rounding of a position may take along any direction."""
 
 
 @wp.struct
@@ -137,9 +139,10 @@ def make_limit_kernel(kind: PairKind) -> Any:
         return dot(n, gather_vectors(displacement, i) - gather_vectors(shift, i))
 
     @wp.func
-    def scale(height: Lanes, rise: Lanes, relaxation: float):
+    def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
         """(1) for a corner at ``height`` above its plane that rises by so much."""
-        held = select(neg(rise), spread(0.0), spread(1.0))  # no room at all: only away
+        # No room at all: only away, and by more than positions are rounded by, or step by step that would take the gap away.
+        held = select(rise - ROUNDING * band, spread(1.0), spread(0.0))
         drop = larger(height - (height + rise), spread(1.0e-30))
         inside = select(neg(height + rise), smaller(relaxation * height / drop, spread(1.0)), spread(1.0))
         return select(neg(height), held, inside)
@@ -193,12 +196,12 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 plane = larger(smaller(part * gap, smaller(below, most)), smaller(above, most))
                 up = gap - plane - band
                 down = plane - band
-                ta = scale(up + oa, a, relaxation)
-                tb = scale(up + ob, b, relaxation)
+                ta = scale(up + oa, a, band, relaxation)
+                tb = scale(up + ob, b, band, relaxation)
                 if one_sided != 0:
-                    tb = scale(down + ob, neg(b), relaxation)
-                tc = scale(down + oc, neg(c), relaxation)
-                td = scale(down + od, neg(d), relaxation)
+                    tb = scale(down + ob, neg(b), band, relaxation)
+                tc = scale(down + oc, neg(c), band, relaxation)
+                td = scale(down + od, neg(d), band, relaxation)
                 ta = select(gap, ta, spread(1.0))
                 tb = select(gap, tb, spread(1.0))
                 tc = select(gap, tc, spread(1.0))
