@@ -20,7 +20,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.collision.self_contact import Candidates, PairKind, Pairs, Reach, pair_count
+from hooke.collision.self_contact import COARSE, FINE, Candidates, PairKind, Pairs, Reach, pair_count
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math import (
@@ -83,6 +83,12 @@ def widen(x: wp.vec3):
     return ULP * wp.vec3(wp.abs(x[0]), wp.abs(x[1]), wp.abs(x[2]))
 
 
+@wp.func
+def band_at(x: wp.vec3):
+    """The gap that a separator keeps on either side, see :mod:`hooke.collision.self_contact`."""
+    return wp.max(FINE, COARSE * wp.max(wp.max(wp.abs(x[0]), wp.abs(x[1])), wp.abs(x[2])))
+
+
 @wp.kernel(enable_backward=False)
 def reach_around(
     work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float, reach: Reach
@@ -115,15 +121,16 @@ def reach_along(
             y = reach.start[i] + displacement[i]
             way = wp.length(displacement[i] - reach.shift[i])
             moves = way > 0.999 * radius
-            room = wp.vec3(radius) + widen(x)
+            band = band_at(x)  # pairs that come nearer than that are held, so they are to be found
+            room = wp.vec3(radius + band) + widen(x)
             reach.low[i] = x - room
             reach.high[i] = x + room
-            reach.radius[i] = radius
+            reach.radius[i] = radius + band
             reach.mover[i] = 0.0
             if moves:
-                reach.low[i] = wp.min(x, y) - widen(x) - widen(y)
-                reach.high[i] = wp.max(x, y) + widen(x) + widen(y)
-                reach.radius[i] = way
+                reach.low[i] = wp.min(x, y) - wp.vec3(band) - widen(x) - widen(y)
+                reach.high[i] = wp.max(x, y) + wp.vec3(band) + widen(x) + widen(y)
+                reach.radius[i] = way + band
                 reach.mover[i] = 1.0
                 any_mover[0] = 1
         i = next_item(work, i)
@@ -196,16 +203,18 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 plane = larger(smaller(part * gap, smaller(below, most)), smaller(above, most))
                 up = gap - plane - band
                 down = plane - band
-                ta = scale(up + oa, a, band, relaxation)
-                tb = scale(up + ob, b, band, relaxation)
+                ha = up + oa
+                hb = up + ob
                 if one_sided != 0:
-                    tb = scale(down + ob, neg(b), band, relaxation)
-                tc = scale(down + oc, neg(c), band, relaxation)
-                td = scale(down + od, neg(d), band, relaxation)
-                ta = select(gap, ta, spread(1.0))
-                tb = select(gap, tb, spread(1.0))
-                tc = select(gap, tc, spread(1.0))
-                td = select(gap, td, spread(1.0))
+                    hb = down + ob
+                    b = neg(b)
+                hc = down + oc
+                hd = down + od
+                one = spread(1.0)
+                ta = select(gap, scale(ha, a, band, relaxation), one)
+                tb = select(gap, scale(hb, b, band, relaxation), one)
+                tc = select(gap, scale(hc, neg(c), band, relaxation), one)
+                td = select(gap, scale(hd, neg(d), band, relaxation), one)
                 if lowest(smaller(smaller(ta, tb), smaller(tc, td))) < 1.0:
                     scatter_least(ta, ia, limits.scale)
                     scatter_least(tb, ib, limits.scale)
