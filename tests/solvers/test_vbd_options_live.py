@@ -25,6 +25,8 @@ ACTS = {
     "friction_epsilon": (10.0, {"particle_contact_friction": "smoothed"}),
     "integrate_with_external_rigid_solver": (True, {}),
     "particle_contact_friction": ("smoothed", {}),
+    "particle_acceleration": ("anderson", {}),
+    "particle_tolerance": (1.0, {}),
     "rigid_avbd_beta": (1e5, {}),
     "rigid_avbd_linear_beta": (1e5, {}),
     "rigid_contact_k_start": (1.0, {"rigid_avbd_beta": 1e5}),
