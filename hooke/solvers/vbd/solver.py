@@ -376,6 +376,7 @@ class SolverVBD(SolverBase):
         """
         samples: list[dict[str, float]] = []
         for _ in range(12):
+            self._swaps.forget()  # the pair repeats on purpose
             self._times = {}
             start = time.perf_counter()
             self.step(state_in, state_out, control, contacts, dt)
