@@ -86,11 +86,14 @@ class CollisionPipeline:
         self.rigid_contact_max = 0
         model.soft_contact_max = self.soft_contact_max
         model.rigid_contact_max = self.rigid_contact_max
+        model.soft_contact_surface = len(corners) > 0
 
     def contacts(self) -> Contacts:
         """A new buffer of the pipeline's size."""
         requested = getattr(self.model, "requested_contact_attributes", None)
-        return Contacts(self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested)
+        made = Contacts(self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested)
+        made.soft_contact_surface = self._detect_facets is not None
+        return made
 
     def collide(self, state: State, contacts: Contacts, *, soft_contact_margin: float | None = None) -> None:
         """Find all contacts at ``state`` and write them to ``contacts``.
@@ -104,6 +107,7 @@ class CollisionPipeline:
         if not 0.0 <= gap < float("inf"):
             raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
         self._wait()
+        contacts.soft_contact_surface = self._detect_facets is not None
         with self._recorder.lock:  # the scratch memory is the pipeline's
             if contacts.soft_contact_max >= self.soft_contact_pair_count:
                 self._recorder.run(self._key(state, contacts, gap), self._detect, state, contacts, float(gap))

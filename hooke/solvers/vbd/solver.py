@@ -28,12 +28,14 @@ from hooke.solvers.vbd.contacts import (
     count_rows,
     forget_bodies,
     forget_particles,
+    has_facets,
     list_rows,
     make_contact_kernels,
     meet_bodies,
     ramp_rows,
 )
-from hooke.solvers.vbd.features import FeatureContacts
+from hooke.solvers.vbd.facets import FacetContacts
+from hooke.solvers.vbd.features import FeatureContacts, Features, places_of
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_arrays, check_material, check_options, read_filter_maps, warn_of_particle_pairs
@@ -162,7 +164,7 @@ class SolverVBD(SolverBase):
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
         self._check_step(state_in, state_out, contacts, dt)
-        self._prepare(contacts)
+        self._prepare(contacts, dt)
         key = self._key(state_in, state_out, contacts, dt)
         if self._surface is None:
             self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
@@ -193,7 +195,7 @@ class SolverVBD(SolverBase):
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
         if number and self.rigid_avbd_linear_beta and contacts is not None:
-            self._ramp_contacts()
+            self._ramp_contacts(contacts)
         for color in range(len(self._colors)):
             self._sweep(color, dt)
 
@@ -219,16 +221,20 @@ class SolverVBD(SolverBase):
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
-        sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
+        sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), has_facets(contacts), dt)
         return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
-    def _prepare(self, contacts: Any) -> None:
+    def _prepare(self, contacts: Any, dt: float) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
         if self._versions() != self._packed_versions:
             launch_directly(self._bind_elements)
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
             launch_directly(self._reserve_rows, rows)
+        if has_facets(contacts) and rows > self._facet_room:
+            launch_directly(self._reserve_facets, rows)
+        if self._facets is not None:
+            self._facets.features.contacts.slip = self.friction_epsilon * dt
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -242,6 +248,8 @@ class SolverVBD(SolverBase):
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
+        if self._facets is not None:
+            self._facets.bind(soft_rows(contacts) if has_facets(contacts) else None, bodies, self._material(), dt)
         if contacts is None or contacts.soft_contact_max == 0:
             self._recorder.alone(w.rows.first.zero_)
             return
@@ -264,21 +272,24 @@ class SolverVBD(SolverBase):
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
         if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.features.contacts, dt)
+            self._lanes.sweep(number, w.rows, self._features, dt)
         else:
             # Particles of one colour share no element, but they may meet.
-            apart = w.vertices.displacement if self._surface is None else w.found
-            inputs = [color, self._particles, self._chain, w.rows, self._features, w.vertices, dt]
+            features = self._features
+            apart = w.vertices.displacement if features is None else w.found
+            inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), w.vertices, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [apart])
-            if self._surface is not None:
+            if features is not None:
                 self._recorder.launch(take_color, len(color), [color, apart], [w.vertices.displacement])
 
-    def _ramp_contacts(self) -> None:
+    def _ramp_contacts(self, contacts: Any) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
         w = self.workspace
         if self._lanes is not None:
             self._lanes.finish(w.vertices)
         self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
+        if has_facets(contacts) and self._facets is not None:
+            self._facets.ramp(soft_rows(contacts), self._material())
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -434,6 +445,8 @@ class SolverVBD(SolverBase):
         w = self.workspace
         inputs = [w.rows, w.vertices, self._dt, contacts.rigid_contact_max]
         self._launch(self._write_forces, w.particles, inputs, [contacts.force])
+        if has_facets(contacts) and self._facets is not None:
+            self._facets.write_forces(soft_rows(contacts), contacts.rigid_contact_max, contacts.force)
 
     @property
     def status(self) -> Status:
@@ -459,7 +472,7 @@ class SolverVBD(SolverBase):
         load_kernels([self._measure_imbalance], self.device)
         if self._surface is not None:
             self._surface.refresh()
-        inputs = [self._particles, self._chain, w.rows, self._features, w.vertices, self._dt]
+        inputs = [self._particles, self._chain, w.rows, self._features or FeatureContacts(), w.vertices, self._dt]
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
@@ -475,6 +488,7 @@ class SolverVBD(SolverBase):
         points = self._tables[ATTACHMENT_TABLE.name].count + 1
         self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
+        self._facet_room = self._rows_in_advance() if getattr(self.model, "soft_contact_surface", False) else 0
         self._bind_elements()
 
     def _rows_in_advance(self) -> int:
@@ -484,12 +498,20 @@ class SolverVBD(SolverBase):
         return published or soft_contact_default(particles, particles * self._tables["shape"].count)
 
     def _reserve_rows(self, rows: int) -> None:
+        self._check_growth(rows, self.workspace.row_capacity)
+        self.workspace.reserve(rows)
+
+    def _reserve_facets(self, rows: int) -> None:
+        self._check_growth(rows, self._facet_room, " of edges and faces")
+        self._facet_room = rows
+        self._make_facets()
+
+    def _check_growth(self, rows: int, room: int, what: str = "") -> None:
         if captured_by_user(self.device):
             raise RuntimeError(
-                f"SolverVBD: these contacts have room for {rows} rows, the solver for {self.workspace.row_capacity}, which cannot grow "
+                f"SolverVBD: these contacts have room for {rows} rows{what}, the solver for {room}, which cannot grow "
                 "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
             )
-        self.workspace.reserve(rows)
 
     def _bind_elements(self) -> None:
         """Which elements act, their records, and the kernels made for them; checks the colours.
@@ -528,20 +550,42 @@ class SolverVBD(SolverBase):
     def _bind_surface(self) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
         self._surface: SelfContact | None = None
-        if self._self_contact is None or not self._tables["tri"].count:
-            return
-        motion, particle = self.workspace.vertices, np.arange(self._tables["particle"].count, dtype=np.int32)
+        self._facets: FacetContacts | None = None
+        if self._self_contact is not None and self._tables["tri"].count:
+            motion, particle = self._indices()
+            worlds, seen = self.model.world_count, self.workspace.vertices.seen
+            self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
+            if self._lanes is not None:
+                self._lanes.groups.met = self._surface.features.most
+        if self._facet_room:
+            self._make_facets()
+
+    def _indices(self) -> tuple[Any, np.ndarray]:
+        """The motion of particles in the order in which the sweeps keep them, and the particle of every index."""
         if self._lanes is not None:
-            motion, particle = self._lanes.motion, self._lanes.particle
-        worlds, seen = self.model.world_count, self.workspace.vertices.seen
-        self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
-        if self._lanes is not None:
-            self._lanes.groups.met = self._surface.features.most
+            return self._lanes.motion, self._lanes.particle
+        return self.workspace.vertices, np.arange(self._tables["particle"].count, dtype=np.int32)
+
+    def _make_facets(self) -> None:
+        """Contacts of edges and faces with shapes: made when there may be any."""
+        if self._facets is None:
+            (motion, particle), surface = self._indices(), self._surface
+            places = places_of(particle, self._tables["particle"].count)
+            features = (
+                Features(places, len(particle), motion.displacement, [0], self._recorder) if surface is None else surface.features
+            )
+            start = self.workspace.vertices.start
+            self._facets = FacetContacts(features, surface is not None, self._tables, start, self._recorder)
+            if self._lanes is not None:
+                self._lanes.groups.met = features.most
+            load_kernels(self._facets.kernels, self.device)
+        self._facets.reserve(self._facet_room)
 
     @property
-    def _features(self) -> FeatureContacts:
-        """Contacts of the surface with itself; none without self-contact."""
-        return FeatureContacts() if self._surface is None else self._surface.features.contacts
+    def _features(self) -> FeatureContacts | None:
+        """Contacts between features of the surface, and of edges and faces with shapes; None where there cannot be any."""
+        owner = self._surface or self._facets
+        return None if owner is None else owner.features.contacts
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
