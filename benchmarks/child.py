@@ -35,7 +35,7 @@ def time_steps(engine: Engine, case: Case) -> list[float]:
 
 def warm_up(name: str, case: Case) -> None:
     """Load the engine and its kernels with the smallest version of the case, so that memory and build time are the case's own."""
-    tiny = build_engine(name, dataclasses.replace(case, n=3))
+    tiny = build_engine(name, dataclasses.replace(case, n=3, start=""))
     for _ in range(3):
         tiny.step()
     del tiny
@@ -62,6 +62,7 @@ def measure(name: str, case: Case, way: str) -> tuple[dict[str, Any], dict[str, 
         engine.start_graph()
     ms = time_steps(engine, case)
     peak = peak_memory()
+    engine.move_held()
     before = engine.state()
     engine.step()
     after = engine.state()

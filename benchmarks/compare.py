@@ -26,6 +26,8 @@ HEAD = {
     "hooke_strain": "strain", "peer_strain": "peer", "hooke_strain_rms": "rms", "peer_strain_rms": "peer",
     "hooke_overflow": "overflow", "peer_overflow": "peer", "hooke_peak_mb": "MB", "peer_peak_mb": "peer",
     "hooke_vertex_bytes": "B/vertex", "peer_vertex_bytes": "peer", "roofline_share": "roofline",
+    "hooke_intersections": "crossing", "peer_intersections": "peer", "hooke_far_intersections": "far",
+    "peer_far_intersections": "peer", "detect_share": "detect", "truncate_share": "truncate",
 }  # fmt: skip
 
 

@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Case
+from benchmarks.contact import SelfContact, measure_self_contact
 from benchmarks.residual import ENERGIES, Residual, measure_residual
 from benchmarks.strain import Strain, clearance, measure_strain
 
-__all__ = ["STRAIN_BOUND", "Refused", "Run", "judge", "run_case"]
+__all__ = ["Refused", "Run", "judge", "run_case"]
 
 ROOT = Path(__file__).resolve().parents[1]
-
-STRAIN_BOUND = 1.0
-"""Edge strain beyond which a run counts as blown up."""
 
 
 class Refused(Exception):
@@ -46,9 +44,10 @@ class Run:
         overflow: Buffers that were too small, and warnings.
         facts: Further numbers of the engine.
         model: Arrays of its model.
-        residual: Of the last step; None where nothing comparable is minimised.
+        residual: Of the last step; None where nothing comparable is minimised, or every particle is in contact with another part.
         strain: Of the final state.
         clearance: Height of the final state above the ground [m].
+        contact: Contacts of the final state with itself; None for a case without self-contact.
     """
 
     engine: str
@@ -65,6 +64,7 @@ class Run:
     residual: Residual | None
     strain: Strain
     clearance: float
+    contact: SelfContact | None = None
 
     @property
     def median_ms(self) -> float:
@@ -105,7 +105,7 @@ def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: di
     """A run from what its process wrote, or a refusal.
 
     Raises:
-        Refused: A buffer overflowed, a position is not finite, an edge is strained beyond :data:`STRAIN_BOUND`, or a particle has
+        Refused: A buffer overflowed, a position is not finite, an edge is strained beyond the case's bound, or a particle has
             come near the ground, where the residual would lack its contact.
     """
     what = f"{case.name} in {engine} ({way})"
@@ -115,15 +115,46 @@ def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: di
     model = {name.removeprefix("model_"): array for name, array in arrays.items() if name.startswith("model_")}
     x = arrays["x_after"]
     strain = measure_strain(model, x)
-    if not strain.largest <= STRAIN_BOUND:
-        raise Refused(f"{what}: it blew up (largest edge strain {strain.largest:.3g}, bound {STRAIN_BOUND:g})")
+    if not strain.largest <= case.strain_bound:
+        raise Refused(f"{what}: it blew up (largest edge strain {strain.largest:.3g}, bound {case.strain_bound:g})")
     height = clearance(model, x)
     if height <= 0.0:
         raise Refused(f"{what}: a particle has reached the ground ({height:.3g} m); take fewer steps")
     before, after = (arrays["x_before"], arrays["v_before"]), (x, arrays["v_after"])
-    residual = measure_residual(engine, model, before, after, case.dt) if engine in ENERGIES else None
+    contact, left_out = judge_contact(case, what, model, (before[0], x), numbers["facts"].get("contact_buffers", {}))
+    residual = None
+    if engine in ENERGIES and (left_out is None or not left_out[model["particle_mass"] > 0.0].all()):
+        residual = measure_residual(engine, model, before, after, case.dt, left_out)
     if residual is not None and not np.isfinite(residual.largest):
         raise Refused(f"{what}: its residual is not finite")
     kept = ("build_s", "peak_bytes", "case_bytes", "version", "threads", "overflow", "facts")
     given = {name: numbers[name] for name in kept}
-    return Run(engine, way, tuple(numbers["ms"]), model=model, residual=residual, strain=strain, clearance=height, **given)
+    return Run(
+        engine, way, tuple(numbers["ms"]), model=model, residual=residual, strain=strain, clearance=height, contact=contact, **given
+    )
+
+
+def judge_contact(case: Case, what: str, model: dict[str, np.ndarray], states: tuple[np.ndarray, np.ndarray],
+                  buffers: dict[str, int]) -> tuple[SelfContact | None, np.ndarray | None]:  # fmt: skip
+    """Self-contact of the last state of two, and the particles that are near another part in either.
+
+    Args:
+        case: The case.
+        what: Names the run in a refusal.
+        model: Arrays of the model.
+        states: Positions before and after the last step.
+        buffers: Room for the triangles near a ``vertex`` and the edges near an ``edge``, of an engine whose lists do not grow.
+
+    Raises:
+        Refused: A list of an engine is shorter than the pairs that are near.
+    """
+    if not case.contact_distance:
+        return None, None
+    before, after = (measure_self_contact(model["tri_indices"], x, case.reach) for x in states)
+    for name, room in buffers.items():
+        needed = getattr(after, f"{name}_demand")
+        if needed > room:
+            raise Refused(
+                f"{what}: something was lost, so its time means nothing (contacts of one {name}: needed {needed}, had {room})"
+            )
+    return after, before.near | after.near

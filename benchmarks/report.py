@@ -16,7 +16,8 @@ from benchmarks.launch import Run
 from benchmarks.machine import machine_name, measure_bandwidth, measure_flops, processor_model
 from benchmarks.roofline import Roofline, count_flops
 
-__all__ = ["KEY", "RESULTS", "Row", "compare_runs", "format_table", "measure_roofline", "save_rows"]
+__all__ = ["KEY", "RESULTS", "Row", "compare_runs", "count_intersections", "format_table", "measure_roofline", "phase_share",
+           "save_rows"]  # fmt: skip
 
 RESULTS = Path(__file__).parent / "results"
 KEY = ("case", "peer", "workers")
@@ -60,6 +61,12 @@ class Row:
         compute_share: hooke's flops per second over the machine's peak with as many threads.
         bandwidth_share: hooke's bytes per second over the machine's reading of a set of this size.
         roofline_share: The larger of the two.
+        hooke_intersections: Pairs of triangles that intersect in the final state; empty: no self-contact.
+        peer_intersections: The peer's.
+        hooke_far_intersections: Those of them that no edge of the mesh joins.
+        peer_far_intersections: The peer's.
+        detect_share: Part of hooke's step that finds the contacts of the cloth with itself; empty: the solver does not tell.
+        truncate_share: Part that keeps motions from passing through.
         processor: Name of the processor.
         cores: Its cores.
     """
@@ -96,6 +103,12 @@ class Row:
     compute_share: float
     bandwidth_share: float
     roofline_share: float
+    hooke_intersections: int | None
+    peer_intersections: int | None
+    hooke_far_intersections: int | None
+    peer_far_intersections: int | None
+    detect_share: float | None
+    truncate_share: float | None
     processor: str
     cores: int
 
@@ -118,8 +131,23 @@ def compare_runs(case: Case, hooke: Sequence[Run], peer: Sequence[Run]) -> Row:
         hooke_vertex_bytes=mine.case_bytes / case.vertices, peer_vertex_bytes=other.case_bytes / case.vertices,
         hooke_build_s=mine.build_s, peer_build_s=other.build_s, vertex_flops=roof.flops / per_vertex,
         vertex_bytes=roof.bytes / per_vertex, compute_share=roof.compute_share, bandwidth_share=roof.bandwidth_share,
-        roofline_share=roof.share, processor=processor_model(), cores=os.cpu_count() or 1,
+        roofline_share=roof.share, hooke_intersections=count_intersections(mine), peer_intersections=count_intersections(other),
+        hooke_far_intersections=count_intersections(mine, "far_intersections"),
+        peer_far_intersections=count_intersections(other, "far_intersections"),
+        detect_share=phase_share(mine, "detect"), truncate_share=phase_share(mine, "truncate"),
+        processor=processor_model(), cores=os.cpu_count() or 1,
     )  # fmt: skip
+
+
+def count_intersections(run: Run, name: str = "intersections") -> int | None:
+    """Pairs of triangles that intersect in the final state; None for a case without self-contact."""
+    return None if run.contact is None else int(getattr(run.contact, name))
+
+
+def phase_share(run: Run, name: str) -> float | None:
+    """The part of a step that a phase takes; None where the engine does not tell."""
+    phases = run.facts.get("phases") or {}
+    return float(phases[name] / sum(phases.values())) if name in phases else None
 
 
 def measure_roofline(case: Case, run: Run, ms: float) -> Roofline:
@@ -159,7 +187,8 @@ def save_rows(rows: Sequence[Row], folder: Path = RESULTS) -> Path:
     kept: dict[tuple[str, ...], dict[str, str]] = {}
     if path.exists():
         with path.open(newline="") as file:
-            kept = {tuple(old[name] for name in KEY): old for old in csv.DictReader(file) if set(old) == set(names)}
+            old_rows = [old for old in csv.DictReader(file) if set(old) <= set(names)]
+        kept = {tuple(old[name] for name in KEY): dict.fromkeys(names, "") | old for old in old_rows}
     for row in rows:
         text = {name: _written(getattr(row, name)) for name in names}
         kept[tuple(text[name] for name in KEY)] = text

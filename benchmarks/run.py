@@ -11,13 +11,13 @@ import warp as wp
 
 from benchmarks.cases import CASES, Case
 from benchmarks.launch import Refused, Run, run_case
-from benchmarks.report import format_table, measure_roofline
+from benchmarks.report import count_intersections, format_table, measure_roofline, phase_share
 
 __all__ = ["chosen_cases", "main"]
 
 HEAD = (
     "case", "vertices", "workers", "ms/step", "ns/vertex/it", "residual", "rms", "strain", "build s", "MB", "B/vertex", "compute",
-    "bandwidth", "roofline",
+    "bandwidth", "roofline", "crossing", "detect", "truncate",
 )  # fmt: skip
 
 
@@ -39,11 +39,11 @@ def describe(case: Case, run: Run) -> list[object]:
     """The line of a run."""
     ms = run.median_ms
     roof = measure_roofline(case, run, ms)
-    assert run.residual is not None  # hooke minimises an energy that is known
+    residual = (None, None) if run.residual is None else (run.residual.largest, run.residual.rms)
     return [
-        case.name, case.vertices, run.threads, ms, 1e6 * ms / case.vertices / case.iterations, run.residual.largest, run.residual.rms,
+        case.name, case.vertices, run.threads, ms, 1e6 * ms / case.vertices / case.iterations, *residual,
         run.strain.largest, run.build_s, run.peak_bytes / 1e6, run.case_bytes / case.vertices, roof.compute_share,
-        roof.bandwidth_share, roof.share,
+        roof.bandwidth_share, roof.share, count_intersections(run), phase_share(run, "detect"), phase_share(run, "truncate"),
     ]  # fmt: skip
 
 

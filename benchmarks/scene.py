@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Case
+from benchmarks.twist import Twist, load_start
 
-__all__ = ["export_model", "fill_builder", "set_contact"]
+__all__ = ["export_model", "fill_builder", "set_contact", "start_twist"]
 
 QUARTER_TURN = (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
 
@@ -27,7 +28,12 @@ def fill_builder(builder: Any, case: Case) -> None:
         case: The case.
     """
     still = (0.0, 0.0, 0.0)
-    if case.kind == "cloth":
+    if case.kind == "twist":
+        builder.add_cloth_grid(
+            pos=(-0.5, -0.5, 4.0), rot=(0.0, 0.0, 0.0, 1.0), vel=still, dim_x=case.n, dim_y=case.n, cell_x=case.cell,
+            cell_y=case.cell, fix_left=True, fix_right=True, **case.cloth,
+        )  # fmt: skip
+    elif case.kind == "cloth":
         builder.add_cloth_grid(
             pos=(0.0, 0.0, 4.0), rot=QUARTER_TURN, vel=still, dim_x=case.n, dim_y=case.n, cell_x=case.cell, cell_y=case.cell,
             fix_left=True, **case.cloth,
@@ -45,6 +51,18 @@ def set_contact(model: Any, case: Case) -> None:
     """Give a model the contact material of a case."""
     for name, value in case.soft_contact.items():
         setattr(model, f"soft_contact_{name}", value)
+
+
+def start_twist(model: Any, state: Any, case: Case) -> Twist | None:
+    """What moves the held particles of a model of hooke or newton on the CPU; puts ``state`` where the case starts. None: nothing moves."""
+    if case.kind != "twist":
+        return None
+    steps = 0
+    if stored := load_start(case):
+        x, v, steps = stored
+        state.particle_q.assign(x)
+        state.particle_qd.assign(v)
+    return Twist(model.particle_q.numpy(), model.particle_mass.numpy() == 0.0, steps, case.dt)
 
 
 def export_model(model: Any) -> dict[str, np.ndarray]:

@@ -26,8 +26,11 @@ class Engine(Protocol):
     version: str
     threads: int
 
+    def move_held(self) -> None:
+        """Put what is held, and moves, where it belongs in the next step; nothing happens when that is done already."""
+
     def step(self) -> None:
-        """Detect contacts and take one time step."""
+        """Move what is held, detect contacts and take one time step."""
 
     def start_graph(self) -> None:
         """From now on replay steps from a graph."""
@@ -39,7 +42,9 @@ class Engine(Protocol):
         """Buffers that were too small, as {name: (needed, available)}, and warnings of instability; empty when all went well."""
 
     def export(self) -> dict[str, np.ndarray]:
-        """What residual and strain are measured with (:func:`benchmarks.scene.export_model`), or ``edges`` and ``lengths``."""
+        """What residual and strain are measured with (:func:`benchmarks.scene.export_model`), or ``edges`` and ``lengths``; with
+        self-contact ``tri_indices`` too.
+        """
 
     def facts(self) -> dict[str, Any]:
         """Further numbers for the report."""

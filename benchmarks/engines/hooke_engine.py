@@ -10,7 +10,7 @@ import numpy as np
 import hooke
 from benchmarks.cases import Case
 from benchmarks.roofline import sweep_bytes
-from benchmarks.scene import export_model, fill_builder, set_contact
+from benchmarks.scene import export_model, fill_builder, set_contact, start_twist
 
 __all__ = ["build"]
 
@@ -23,18 +23,26 @@ class HookeEngine:
         fill_builder(builder, case)
         self.model = builder.finalize(device="cpu")
         set_contact(self.model, case)
-        self.solver = hooke.solvers.SolverVBD(self.model, iterations=case.iterations)
+        self.solver = hooke.solvers.SolverVBD(self.model, iterations=case.iterations, **self_contact(case))
         self.states = [self.model.state(), self.model.state()]
+        self.twist = start_twist(self.model, self.states[0], case)
         self.contacts = self.model.contacts()
         self.dt = case.dt
         self.version = hooke.__version__
         self.threads = count_workers()
 
+    def move_held(self) -> None:
+        if self.twist is not None:
+            self.twist.move(self.states[0].particle_q.numpy())
+
     def step(self) -> None:
+        self.move_held()
         now, after = self.states
         self.model.collide(now, self.contacts)
         self.solver.step(now, after, None, self.contacts, self.dt)
         self.states = [after, now]
+        if self.twist is not None:
+            self.twist.steps += 1
 
     def start_graph(self) -> None:
         raise ValueError("hooke records its steps by itself; it runs in the way 'plain' only")
@@ -53,7 +61,29 @@ class HookeEngine:
             "status_residual": self.solver.status.residual,
             "sweep_bytes": sweep_bytes(self.solver),
             "colors": len(self.model.particle_color_groups),
+            "phases": self.time_phases(),
         }
+
+    def time_phases(self) -> dict[str, float]:
+        """Milliseconds of the parts of one more step, by name, where the solver can tell: among them ``detect`` and ``truncate``."""
+        time_step = getattr(self.solver, "time_phases", None)
+        if time_step is None:
+            return {}
+        self.move_held()
+        now, after = self.states
+        self.model.collide(now, self.contacts)
+        return dict(time_step(now, after, None, self.contacts, self.dt))
+
+
+def self_contact(case: Case) -> dict[str, Any]:
+    """Keywords of the solver."""
+    if not case.contact_distance:
+        return {}
+    return {
+        "particle_enable_self_contact": True,
+        "particle_self_contact_radius": case.contact_distance,
+        "particle_self_contact_margin": case.reach,
+    }
 
 
 def count_workers() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from benchmarks.cases import Case
-from benchmarks.scene import export_model, fill_builder, set_contact
+from benchmarks.scene import export_model, fill_builder, set_contact, start_twist
 
 __all__ = ["build"]
 
@@ -40,20 +40,38 @@ class NewtonEngine:
         fill_builder(_Vectors(builder), case)
         self.model = builder.finalize(device="cpu")
         set_contact(self.model, case)
-        self.solver = newton.solvers.SolverVBD(self.model, iterations=case.iterations)
+        self.buffers = {"vertex": 64, "edge": 128} if case.kind == "twist" else {"vertex": 32, "edge": 64}
+        self.solver = newton.solvers.SolverVBD(self.model, iterations=case.iterations, **self.self_contact(case))
         self.pipeline = newton.CollisionPipeline(self.model)
         self.contacts = self.pipeline.contacts()
         self.states = [self.model.state(), self.model.state()]
+        self.twist = start_twist(self.model, self.states[0], case)
         self.graphs: list[Any] = []
         self.dt = case.dt
         self.version = newton.__version__
         self.threads = 1
 
+    def self_contact(self, case: Case) -> dict[str, Any]:
+        """Keywords of the solver. Its buffers do not tell when they overflow: the demand is measured from the final state instead."""
+        if not case.contact_distance:
+            return {}
+        return {
+            "particle_enable_self_contact": True,
+            "particle_self_contact_margin": case.contact_distance,
+            "particle_self_contact_gap": case.contact_gap,
+            **{f"particle_{name}_contact_buffer_size": size for name, size in self.buffers.items()},
+        }
+
     def _launch(self, now: Any, after: Any) -> None:
         self.pipeline.collide(now, self.contacts)
         self.solver.step(now, after, None, self.contacts, self.dt)
 
+    def move_held(self) -> None:
+        if self.twist is not None:
+            self.twist.move(self.states[0].particle_q.numpy())
+
     def step(self) -> None:
+        self.move_held()
         now, after = self.states
         if self.graphs:
             wp.capture_launch(self.graphs[0])
@@ -61,6 +79,8 @@ class NewtonEngine:
         else:
             self._launch(now, after)
         self.states = [after, now]
+        if self.twist is not None:
+            self.twist.steps += 1
 
     def start_graph(self) -> None:
         """Record a step in both directions; nothing is executed meanwhile."""
@@ -82,7 +102,7 @@ class NewtonEngine:
         return export_model(self.model)
 
     def facts(self) -> dict[str, Any]:
-        return {"colors": len(self.model.particle_color_groups)}
+        return {"colors": len(self.model.particle_color_groups), "contact_buffers": self.buffers}
 
 
 def build(case: Case) -> NewtonEngine:

@@ -58,6 +58,53 @@ def test_blow_up_is_refused(measured):
         judge(TINY, "hooke", "plain", *changed(measured, v_after=x * np.nan))
 
 
+def folded(measured):
+    """The run as one of a case with self-contact, whose last state is folded over flat: the far half lies through the near one."""
+    numbers = {**measured[0], "facts": {**measured[0]["facts"], "phases": {"detect": 1.0, "truncate": 0.5, "sweep": 2.5}}}
+    x = measured[1]["x_after"].copy()
+    far = x[:, 0] < -3.2
+    x[far, 0] = -6.4 - x[far, 0]
+    x[:, 2] += 0.01 * x[:, 1]
+    return numbers, {**measured[1], "x_before": x, "x_after": x}
+
+
+def test_intersections_and_phases_are_reported(measured):
+    case = dataclasses.replace(TINY, contact_distance=0.2, contact_gap=0.1)
+    clean = judge(case, "hooke", "plain", *measured)
+    assert (clean.contact.intersections, clean.contact.pairs, clean.contact.near.sum()) == (0, 0, 0)
+    assert clean.residual.largest == judge(TINY, "hooke", "plain", *measured).residual.largest
+    made = judge(case, "hooke", "plain", *folded(measured))
+    assert made.contact.intersections > 0 and made.contact.vertex_demand > 0
+    assert made.contact.near.all() and made.residual is None
+    row = report.compare_runs(case, [made], [made])
+    assert row.hooke_intersections == row.peer_intersections == made.contact.intersections
+    assert (row.detect_share, row.truncate_share) == (0.25, 0.125)
+    assert (
+        report.phase_share(clean, "detect") is None and report.count_intersections(judge(TINY, "hooke", "plain", *measured)) is None
+    )
+
+
+def test_lists_that_do_not_grow_are_checked(measured):
+    case = dataclasses.replace(TINY, contact_distance=0.2, contact_gap=0.1)
+    numbers, arrays = folded(measured)
+    with pytest.raises(Refused, match="contacts of one edge: needed .*, had 1"):
+        judge(case, "newton", "plain", {**numbers, "facts": {"contact_buffers": {"edge": 1}}}, arrays)
+
+
+def test_rows_of_before_a_column_are_kept(measured, tmp_path):
+    row = report.compare_runs(TINY, [fake_run(measured, "hooke")], [fake_run(measured, "newton")])
+    path = report.save_rows([row], tmp_path)
+    with path.open(newline="") as file:
+        old = list(csv.DictReader(file))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [name for name in old[0] if name != "detect_share"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(old)
+    report.save_rows([dataclasses.replace(row, peer="mujoco")], tmp_path)
+    with path.open(newline="") as file:
+        assert [(new["peer"], new["detect_share"]) for new in csv.DictReader(file)] == [("mujoco", ""), ("newton", "")]
+
+
 def test_a_process_that_fails_is_refused():
     with pytest.raises(Refused, match="ended with code 1.*no_such_engine"):
         run_case(TINY, "no_such_engine")

@@ -47,6 +47,19 @@ def test_forces_are_derivatives_of_the_reference_energies(name):
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
 
 
+def test_particles_in_contact_are_left_out():
+    model = arrays_of("cloth_64_bending")
+    x, v = model["particle_q"], np.zeros_like(model["particle_q"])
+    v[-1] = (0.0, 0.0, 5.0)
+    whole = measure_residual("hooke", model, (x, v), (x, v), DT)
+    left_out = np.zeros(len(x), bool)
+    left_out[-1] = True
+    partial = measure_residual("hooke", model, (x, v), (x, v), DT, left_out)
+    assert partial.largest < whole.largest and np.isfinite(partial.rms)
+    with pytest.raises(ValueError, match="left out"):
+        measure_residual("hooke", model, (x, v), (x, v), DT, ~left_out | left_out)
+
+
 def test_energies_of_engines_differ_where_documented():
     """The crushed term of a tetrahedron, and an angle beyond pi from rest, are hooke's alone."""
     soft = arrays_of("soft_8", 1)

@@ -45,6 +45,9 @@ __all__ = ["SelfContact", "SelfContactOptions", "Stage"]
 
 FAR = 3.0e37
 
+ROUNDS = 6
+"""In which ways are scaled until no pair meets; nearly always the first two have something to do."""
+
 
 class SelfContactOptions:
     """What the constructor of the solver says about self-contact.
@@ -113,7 +116,7 @@ class _Plan:
     def certify(self, first: bool = False) -> None:
         """Scale those ways."""
         self.look_along(first)
-        self.add(functools.partial(self._surface.limit, self._surface.ways))
+        self.add(self._surface.certify)
 
 
 class SelfContact:
@@ -158,7 +161,8 @@ class SelfContact:
         self._seen = seen
         self.material = FeatureMaterial()
         self.features = Features(place, size, motion.displacement, [0, *(0 for _ in self.near.pools)], recorder)
-        self.limits = allocate(Limits, size, device, free=self.features.free)
+        changed = wp.zeros(ROUNDS, dtype=wp.int32, device=device)
+        self.limits = allocate(Limits, size, device, free=self.features.free, changed=changed)
         self._reserve()
         self.trees.sort(q)
 
@@ -182,7 +186,6 @@ class SelfContact:
         self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach, self._anew])
         self._recorder.launch(keep_known, self._size, [self._particle, self._particles.struct, self._anew], [self.reach])
         self.near.separate(self.reach, self._recorder)
-        self.limit(self.near)
 
     def look_around(self, at_start: bool = False) -> None:
         """Make the places of now (or of the start of the step) the reference, and find the pairs nearer than the margin."""
@@ -204,13 +207,23 @@ class SelfContact:
         self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover])
         self.ways.run(self.reach, self._recorder)
 
-    def limit(self, search: PairSearch) -> None:
-        """Scale the ways since the reference so that no pair of a search meets."""
-        inputs = [self._motion.displacement, self.options.relaxation]
+    def limit(self) -> None:
+        """Scale the ways since the reference of near pairs that would meet: one round, within iterations."""
+        self._limit(self.near, 0)
+        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement])
+
+    def certify(self) -> None:
+        """Scale the ways since the reference so that no pairs meet that are near or on ways that were looked along."""
+        self._recorder.alone(self.limits.changed.zero_)
+        for number in range(ROUNDS):
+            self._limit(self.near, number)
+            self._limit(self.ways, number)
+        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement])
+
+    def _limit(self, search: PairSearch, number: int) -> None:
         for kernel, pool in zip(self._limit_kernels, search.pools, strict=True):
-            self._recorder.launch(kernel, pool.groups, [pool.candidates, pool.pairs, *inputs], [self.limits])
-        outputs = [self.limits, self._motion.displacement]
-        self._recorder.launch(apply_limits, self._size, [self.reach], outputs)
+            inputs = [pool.candidates, pool.pairs, self._motion.displacement, self.options.relaxation, number]
+            self._recorder.launch(kernel, pool.groups, inputs, [self.limits])
 
     def bind(self) -> None:
         """The contacts of the pairs that exert a force, and the list of every index."""
@@ -250,13 +263,13 @@ class SelfContact:
         plan.certify(first=True)
         if every < 0:
             plan.look_around(at_start=True)
-            plan.add(functools.partial(self.limit, self.near))
+            plan.add(self.limit)
         for number, iterate in enumerate(iterations):
             if every >= 0 and (number == 0 or (every > 0 and number % every == 0)):
                 if number > 0:
                     plan.certify()
                 plan.look_around(at_start=False)
-            plan.add(self.refresh, iterate, functools.partial(self.limit, self.near))
+            plan.add(self.refresh, iterate, self.limit)
         plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 

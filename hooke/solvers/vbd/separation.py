@@ -8,6 +8,10 @@ the way d of a corner since the reference, its distance from the plane is s0 the
 the least over all its pairs. The sides of the plane are convex and hold the reference, so scaling keeps every feature on its side. The
 plane divides the gap in proportion to the approach of both sides; what the caller moves goes all the way, as far as the gap reaches.
 
+Pairs that move together need none of it. With all ways so far scaled, the gap along n is a concave function of the part of the ways that
+is gone: where it is positive at both ends, the sides never met in between. So rounds are made in which only pairs that would lose too
+much of their gap are scaled, until no round scales any more; should that not come to an end, a last round takes (1) for all.
+
 Pairs are looked for in two ways. At a reference, all those nearer than twice a radius: corners that stay within that radius meet
 nobody else, in this step and the next. And along ways that are known: that of the first guess, where it leaves the radius of the last
 reference, and in the end those of corners that left the radius. So no corner is held back for anything but a feature in its way.
@@ -33,6 +37,7 @@ from hooke.math import (
     dot,
     gather_numbers,
     gather_vectors,
+    highest,
     larger,
     load_indices,
     lowest,
@@ -57,10 +62,14 @@ ULP = wp.constant(2.0**-22)
 
 @wp.struct
 class Limits:
-    """By how much the way of every index is to be scaled, and whether forces move it (1) or the caller (0)."""
+    """By how much the way of every index is to be scaled, and whether forces move it (1) or the caller (0).
+
+    ``changed``: which rounds have scaled more than those before; the last of them takes all pairs by (1).
+    """
 
     scale: wp.array(dtype=wp.float32)
     free: wp.array(dtype=wp.float32)
+    changed: wp.array(dtype=wp.int32)
 
 
 @wp.struct
@@ -175,7 +184,8 @@ def make_limit_kernel(kind: PairKind) -> Any:
     @wp.func
     def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
         """(1) for a corner at ``height`` above its plane that rises by so much."""
-        held = select(rise - 0.25 * band, spread(1.0), spread(0.0))  # no room at all: only away, by more than rounding
+        least = select(neg(height + 0.5 * band), 0.25 * band, spread(0.0))  # without any room, rounding must not bring them nearer
+        held = select(least - rise, spread(0.0), spread(1.0))
         drop = larger(neg(rise), spread(1.0e-30))
         inside = select(neg(height + rise), smaller(relaxation * height / drop, spread(1.0)), spread(1.0))
         return select(neg(height), held, inside)
@@ -184,13 +194,75 @@ def make_limit_kernel(kind: PairKind) -> Any:
     def to_fixed(free: Lanes, bound: Lanes, otherwise: Lanes):
         return select(free, otherwise, bound)
 
+    @wp.func
+    def scaled(limits: Limits, i: IndexLanes):
+        """By how much the ways of 16 corners are scaled so far."""
+        return select(gather_numbers(limits.free, i), gather_numbers(limits.scale, i), spread(1.0))
+
+    @wp.func
+    def limit_group(
+        group: int, pairs: Pairs, fails: Lanes, a: Lanes, b: Lanes, c: Lanes, d: Lanes, relaxation: float, number: int, limits: Limits
+    ):  # fmt: skip
+        """(1) for the pairs of a group that fail."""
+        ia = load_indices(pairs.corner, 4 * LANES * group)
+        ib = load_indices(pairs.corner, (4 * group + 1) * LANES)
+        ic = load_indices(pairs.corner, (4 * group + 2) * LANES)
+        id = load_indices(pairs.corner, (4 * group + 3) * LANES)
+        gap = pairs.gap[group]
+        band = pairs.band[group]
+        oa = pairs.offset[group, 0]
+        ob = pairs.offset[group, 1]
+        oc = pairs.offset[group, 2]
+        od = pairs.offset[group, 3]
+        none = spread(0.0)
+        most = larger(gap, band)
+        # Approach of both sides, and how far above B the plane must be for what the caller moves there, or below for A.
+        fall = positive(neg(a))
+        climb = positive(larger(c, d))
+        above = larger(to_fixed(gather_numbers(limits.free, ic), c - oc + band, none), none)
+        above = larger(to_fixed(gather_numbers(limits.free, id), d - od + band, none), above)
+        below = to_fixed(gather_numbers(limits.free, ia), gap + oa + a - band, most)
+        free_b = gather_numbers(limits.free, ib)
+        if one_sided != 0:
+            climb = larger(climb, b)
+            above = larger(to_fixed(free_b, b - ob + band, none), above)
+        else:
+            fall = larger(fall, neg(b))
+            below = smaller(to_fixed(free_b, gap + ob + b - band, most), below)
+        total = fall + climb
+        part = select(total, climb / larger(total, spread(1.0e-30)), spread(0.5))
+        edge = smaller(larger(spread(0.05), band / most), spread(0.5))
+        part = smaller(larger(part, edge), spread(1.0) - edge)
+        plane = larger(smaller(part * gap, smaller(below, most)), smaller(above, most))
+        up = gap - plane - band
+        down = plane - band
+        one = spread(1.0)
+        ta = select(fails, scale(up + oa, a, band, relaxation), one)
+        tb = scale(up + ob, b, band, relaxation)
+        if one_sided != 0:
+            tb = scale(down + ob, neg(b), band, relaxation)
+        tb = select(fails, tb, one)
+        tc = select(fails, scale(down + oc, neg(c), band, relaxation), one)
+        td = select(fails, scale(down + od, neg(d), band, relaxation), one)
+        less = smaller(
+            smaller(ta - scaled(limits, ia), tb - scaled(limits, ib)), smaller(tc - scaled(limits, ic), td - scaled(limits, id))
+        )
+        if lowest(less) < 0.0:
+            limits.changed[number] = 1
+            scatter_least(ta, ia, limits.scale)
+            scatter_least(tb, ib, limits.scale)
+            scatter_least(tc, ic, limits.scale)
+            scatter_least(td, id, limits.scale)
+
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def limit_pairs(
-        work: Work, candidates: Candidates, pairs: Pairs, displacement: wp.array(dtype=wp.vec3), relaxation: float, limits: Limits
+        work: Work, candidates: Candidates, pairs: Pairs, displacement: wp.array(dtype=wp.vec3), relaxation: float, number: int,
+        limits: Limits,
     ):  # fmt: skip
+        """Scale the ways of pairs that would meet; in round ``number``, if the one before has scaled any."""
         group = first_item(work, wp.tid())
         while group >= 0:
-            if pair_count(candidates, pairs) > LANES * group:
+            if pair_count(candidates, pairs) > LANES * group and (number == 0 or limits.changed[wp.max(number - 1, 0)] != 0):
                 n = vector(pairs.normal[group, 0], pairs.normal[group, 1], pairs.normal[group, 2])
                 ia = load_indices(pairs.corner, 4 * LANES * group)
                 ib = load_indices(pairs.corner, (4 * group + 1) * LANES)
@@ -200,49 +272,31 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 b = way(displacement, ib, n, pairs.shift[group, 1])
                 c = way(displacement, ic, n, pairs.shift[group, 2])
                 d = way(displacement, id, n, pairs.shift[group, 3])
+                sa = a
+                sb = b
+                sc = c
+                sd = d
+                if number > 0:
+                    sa = scaled(limits, ia) * a
+                    sb = scaled(limits, ib) * b
+                    sc = scaled(limits, ic) * c
+                    sd = scaled(limits, id) * d
+                low = pairs.offset[group, 0] + sa
+                high = larger(sc - pairs.offset[group, 2], sd - pairs.offset[group, 3])
+                if one_sided != 0:
+                    high = larger(high, sb - pairs.offset[group, 1])
+                else:
+                    low = smaller(low, pairs.offset[group, 1] + sb)
                 gap = pairs.gap[group]
                 band = pairs.band[group]
-                oa = pairs.offset[group, 0]
-                ob = pairs.offset[group, 1]
-                oc = pairs.offset[group, 2]
-                od = pairs.offset[group, 3]
-                none = spread(0.0)
-                most = larger(gap, band)
-                # Approach of both sides, and how far above B the plane must be for what the caller moves there, or below for A.
-                fall = positive(neg(a))
-                climb = positive(larger(c, d))
-                above = larger(to_fixed(gather_numbers(limits.free, ic), c - oc + band, none), none)
-                above = larger(to_fixed(gather_numbers(limits.free, id), d - od + band, none), above)
-                below = to_fixed(gather_numbers(limits.free, ia), gap + oa + a - band, most)
-                free_b = gather_numbers(limits.free, ib)
-                if one_sided != 0:
-                    climb = larger(climb, b)
-                    above = larger(to_fixed(free_b, b - ob + band, none), above)
-                else:
-                    fall = larger(fall, neg(b))
-                    below = smaller(to_fixed(free_b, gap + ob + b - band, most), below)
-                total = fall + climb
-                part = select(total, climb / larger(total, spread(1.0e-30)), spread(0.5))
-                edge = smaller(larger(spread(0.05), band / most), spread(0.5))
-                part = smaller(larger(part, edge), spread(1.0) - edge)
-                plane = larger(smaller(part * gap, smaller(below, most)), smaller(above, most))
-                up = gap - plane - band
-                down = plane - band
-                ta = scale(up + oa, a, band, relaxation)
-                tb = scale(up + ob, b, band, relaxation)
-                if one_sided != 0:
-                    tb = scale(down + ob, neg(b), band, relaxation)
-                tc = scale(down + oc, neg(c), band, relaxation)
-                td = scale(down + od, neg(d), band, relaxation)
-                ta = select(gap, ta, spread(1.0))
-                tb = select(gap, tb, spread(1.0))
-                tc = select(gap, tc, spread(1.0))
-                td = select(gap, td, spread(1.0))
-                if lowest(smaller(smaller(ta, tb), smaller(tc, td))) < 1.0:
-                    scatter_least(ta, ia, limits.scale)
-                    scatter_least(tb, ib, limits.scale)
-                    scatter_least(tc, ic, limits.scale)
-                    scatter_least(td, id, limits.scale)
+                needed = smaller(larger((1.0 - relaxation) * gap, 2.0 * band), gap)
+                needed = needed + select(band - gap, 0.25 * band, spread(0.0))
+                fails = needed - (gap + low - high)
+                if number == limits.changed.shape[0] - 1:
+                    fails = spread(1.0)
+                fails = select(gap, fails, spread(-1.0))
+                if highest(fails) > 0.0:
+                    limit_group(group, pairs, fails, a, b, c, d, relaxation, number, limits)
             group = next_item(work, group)
 
     return limit_pairs

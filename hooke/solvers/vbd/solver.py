@@ -212,7 +212,7 @@ class SolverVBD(SolverBase):
         self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
 
     def _end_apart(self, surface: SelfContact, state_in: Any, state_out: Any, dt: float) -> None:
-        surface.limit(surface.ways)
+        surface.certify()
         self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
