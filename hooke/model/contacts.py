@@ -39,6 +39,8 @@ class Contacts:
         requested_attributes: ``"force"`` adds the array ``force``.
 
     Attributes:
+        lookahead: Time [s] by which a collision pass sees what approaches earlier; 0.0. A step of a solver with self-contact sets it
+            to its own length, for the passes that follow.
         contact_counters: int32 (4,): rigid rows, soft rows found.
         contact_generation: int32 (1,): grows with every pass and every :meth:`clear`; wraps to 0 after 2^31 - 1.
         rigid_contact_count: View of the first counter.
@@ -67,6 +69,7 @@ class Contacts:
         self.device = wp.get_device(device)
         self.rigid_contact_max = rigid_contact_max
         self.soft_contact_surface = False
+        self.lookahead = 0.0
         self.requested_attributes = set(requested_attributes or ())
         self.contact_counters = wp.zeros(4, dtype=wp.int32, device=self.device)
         self.contact_generation = wp.zeros(1, dtype=wp.int32, device=self.device)

@@ -251,12 +251,13 @@ class SelfContact:
         material.mu = float(model.soft_contact_mu)
         self.features.contacts.slip = friction_epsilon * dt
 
-    def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]]) -> list[Stage]:
+    def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], end: Callable[[], None]) -> list[Stage]:
         """The launches of a step up to where the last ways are known, each stage up to a search.
 
         Args:
             begin: Launches what comes before all searches: the first guess.
             iterations: Launches of every iteration.
+            end: Launches what comes after them.
         """
         plan, every = _Plan(self), self.options.interval
         plan.add(begin, self.begin)
@@ -270,6 +271,7 @@ class SelfContact:
                     plan.certify()
                 plan.look_around(at_start=False)
             plan.add(self.refresh, iterate, self.limit)
+        plan.add(end)
         plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 

@@ -29,6 +29,7 @@ from hooke.solvers.vbd.contacts import (
     forget_bodies,
     forget_particles,
     has_facets,
+    has_rows,
     list_rows,
     make_contact_kernels,
     meet_bodies,
@@ -42,6 +43,7 @@ from hooke.solvers.vbd.options import check_arrays, check_material, check_option
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
+from hooke.solvers.vbd.shape_planes import ShapePlanes
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -165,6 +167,8 @@ class SolverVBD(SolverBase):
         """
         self._check_step(state_in, state_out, contacts, dt)
         self._prepare(contacts, dt)
+        if self._planes is not None and isinstance(contacts, Contacts):
+            contacts.lookahead = dt
         key = self._key(state_in, state_out, contacts, dt)
         if self._surface is None:
             self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
@@ -180,6 +184,7 @@ class SolverVBD(SolverBase):
             self._begin(state_in, state_out, contacts, dt)
             for number in range(self.iterations):
                 self._iterate(number, contacts, dt)
+            self._stay_outside(contacts)
             self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -191,6 +196,9 @@ class SolverVBD(SolverBase):
         self._bind_contacts(contacts, bodies, dt)
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
+        if self._planes is not None and has_rows(contacts):
+            self._planes.bind(soft_rows(contacts), bodies, not self.integrate_with_external_rigid_solver)
+            self._planes.project()
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
@@ -199,6 +207,11 @@ class SolverVBD(SolverBase):
         for color in range(len(self._colors)):
             self._sweep(color, dt)
 
+    def _stay_outside(self, contacts: Any) -> None:
+        """With self-contact, ways that lead through a shape end before it."""
+        if self._planes is not None and has_rows(contacts):
+            self._planes.project()
+
     def _step_apart(
         self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
     ) -> None:
@@ -206,7 +219,7 @@ class SolverVBD(SolverBase):
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        for stage in surface.stages(begin, iterations):
+        for stage in surface.stages(begin, iterations, functools.partial(self._stay_outside, contacts)):
             self._recorder.run((stage.name, *key), stage)
             surface.settle(stage.search)
         self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
@@ -233,6 +246,8 @@ class SolverVBD(SolverBase):
             launch_directly(self._reserve_rows, rows)
         if has_facets(contacts) and rows > self._facet_room:
             launch_directly(self._reserve_facets, rows)
+        if self._planes is not None and rows > self._planes.room:
+            launch_directly(self._reserve_planes, rows)
         if self._facets is not None:
             self._facets.features.contacts.slip = self.friction_epsilon * dt
 
@@ -250,7 +265,7 @@ class SolverVBD(SolverBase):
         w = self.workspace
         if self._facets is not None:
             self._facets.bind(soft_rows(contacts) if has_facets(contacts) else None, bodies, self._material(), dt)
-        if contacts is None or contacts.soft_contact_max == 0:
+        if not has_rows(contacts):
             self._recorder.alone(w.rows.first.zero_)
             return
         rows = soft_rows(contacts)
@@ -506,6 +521,10 @@ class SolverVBD(SolverBase):
         self._facet_room = rows
         self._make_facets()
 
+    def _reserve_planes(self, rows: int) -> None:
+        self._check_growth(rows, self._planes.room, " and self-contact")
+        self._planes.reserve(rows)
+
     def _check_growth(self, rows: int, room: int, what: str = "") -> None:
         if captured_by_user(self.device):
             raise RuntimeError(
@@ -559,6 +578,12 @@ class SolverVBD(SolverBase):
                 self._lanes.groups.met = self._surface.features.most
         if self._facet_room:
             self._make_facets()
+        self._planes: Any = None
+        if self._self_contact is not None and self._tables["shape"].count and self._tables["particle"].count:
+            motion, particle = self._indices()
+            place, start = places_of(particle, self._tables["particle"].count), self.workspace.vertices.start
+            self._planes = ShapePlanes(place, len(particle), motion.displacement, self._tables, start, self._recorder)
+            self._planes.reserve(self.workspace.row_capacity)
 
     def _indices(self) -> tuple[Any, np.ndarray]:
         """The motion of particles in the order in which the sweeps keep them, and the particle of every index."""
@@ -596,7 +621,7 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
-        surface = [] if self._surface is None else self._surface.kernels
+        surface = [kernel for part in (self._surface, self._planes) if part is not None for kernel in part.kernels]
         step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
 
