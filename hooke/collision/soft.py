@@ -193,10 +193,7 @@ def make_detection(codes: tuple[int, ...]) -> Any:
 @wp.func
 def way_of(i: int, todo: Pass):
     """How far a particle moves in the time to look ahead."""
-    way = float(0.0)
-    if todo.lookahead > 0.0:
-        way = todo.lookahead * wp.length(todo.v[i])
-    return way
+    return todo.lookahead * wp.length(todo.v[i])
 
 
 @wp.func
@@ -208,18 +205,21 @@ def is_clear(
     lower = todo.x[begin]
     upper = lower
     size = float(0.0)
+    ahead = float(0.0)
     spoilt = float(0.0)
     for i in range(begin, end):
         x = todo.x[i]
         lower = wp.min(lower, x)
         upper = wp.max(upper, x)
-        size = wp.max(size, particles.radius[i] + way_of(i, todo))
+        size = wp.max(size, particles.radius[i])
+        if todo.lookahead > 0.0:
+            ahead = wp.max(ahead, way_of(i, todo))
         spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
         if particles.world[i] != w:
             return 0
     if spoilt != 0.0:
         return 0
-    return out_of_reach(w, lower, upper, size, todo, shapes, candidates, poses)
+    return out_of_reach(w, lower, upper, size + ahead, todo, shapes, candidates, poses)
 
 
 @wp.func
@@ -305,9 +305,7 @@ def place_moving_shapes(
                 size = wp.max(-shapes.collision_aabb_lower[s], shapes.collision_aabb_upper[s])
                 poses.spin[s] = rate * wp.length(wp.max(size, wp.vec3(0.0)))
             if (bodies.flags[b] & KINEMATIC) != 0:
-                turn = wp.quat_identity()
-                if rate > 0.0:
-                    turn = wp.quat_from_axis_angle(spin / rate, -lookahead * rate)
+                turn = wp.quat_from_axis_angle(spin / wp.max(rate, 1.0e-30), -lookahead * rate)
                 center = origin - arm - lookahead * wp.spatial_top(body_qd[b])
                 before = wp.transform(center + wp.quat_rotate(turn, arm), turn * wp.transform_get_rotation(pose))
         poses.pose[s] = pose

@@ -373,11 +373,13 @@ def is_clear(
     lower = todo.x[first[0]]
     upper = lower
     size = float(0.0)
+    ahead = float(0.0)
     spoilt = float(0.0)
     for f in range(begin, end):
         v = twice(facets.corners[f])
-        way = wp.max(wp.max(way_of(v[0], todo), way_of(v[1], todo)), way_of(v[2], todo))
-        size = wp.max(size, radius_of(v, particles) + way)
+        size = wp.max(size, radius_of(v, particles))
+        if todo.lookahead > 0.0:
+            ahead = wp.max(ahead, wp.max(wp.max(way_of(v[0], todo), way_of(v[1], todo)), way_of(v[2], todo)))
         if world_of(v, particles) != w:
             return 0
         for k in range(3):
@@ -387,4 +389,4 @@ def is_clear(
             spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
     if spoilt != 0.0:
         return 0
-    return out_of_reach(w, lower, upper, size, todo, shapes, candidates, poses)
+    return out_of_reach(w, lower, upper, size + ahead, todo, shapes, candidates, poses)

@@ -21,8 +21,9 @@ from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
-__all__ = ["ContactMaterial", "bind_rows", "body_pose", "count_rows", "forget_bodies", "forget_particles", "has_facets", "has_rows", "list_rows",
-           "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows", "row_count"]  # fmt: skip
+__all__ = ["ContactMaterial", "bind_rows", "body_pose", "count_rows", "forget_bodies", "forget_particles", "has_facets", "has_rows",
+           "list_rows", "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows",
+           "row_count"]  # fmt: skip
 
 
 @wp.struct

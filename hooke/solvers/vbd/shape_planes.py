@@ -157,6 +157,13 @@ def least_rise(planes: PlaneRows, r: int, x: wp.vec3):
 
 
 @wp.func
+def may_cross(planes: PlaneRows, r: int, x: wp.vec3, d: wp.vec3):
+    """Whether a corner may end nearer than (1) says: where it does not, this is all that has to be read."""
+    after = wp.dot(planes.normal[r], (x - planes.point[r]) + d)
+    return after < room_of(x) + KEPT * planes.thickness[r] or planes.is_level[r] == 0
+
+
+@wp.func
 def separates(planes: PlaneRows, r: int, triangle: wp.vec3i, start: wp.array(dtype=wp.vec3)):
     """Whether (2) holds for the corners of a triangle."""
     x = height_above(planes, r, start[triangle[0]])
@@ -203,10 +210,11 @@ def take_planes(
     part = float(1.0)
     for e in range(lists.first[i], lists.first[i + 1]):
         r = lists.entry[e] // 4
-        if scales != 0:
-            part = wp.min(part, part_before(planes, r, x, d))
-        else:
-            d = held_by(planes, r, x, d)
+        if may_cross(planes, r, x, d):
+            if scales != 0:
+                part = wp.min(part, part_before(planes, r, x, d))
+            else:
+                d = held_by(planes, r, x, d)
     for k in range(triangles.incidence.start[p], triangles.incidence.start[p + 1]):
         triangle = triangles.corners[triangles.incidence.element[k]]
         slot = triangles.incidence.slot[k]
@@ -215,7 +223,7 @@ def take_planes(
         for _side in range(2):
             for e in range(lists.first[a], lists.first[a + 1]):
                 r = lists.entry[e] // 4
-                if wp.dot(planes.normal[r], d) < least_rise(planes, r, x) and is_within(lists, r, a, b):
+                if may_cross(planes, r, x, d) and is_within(lists, r, a, b):
                     if separates(planes, r, triangle, start):
                         if scales != 0:
                             part = wp.min(part, part_before(planes, r, x, d))
@@ -261,7 +269,9 @@ class ShapePlanes:
         room: Rows that there is room for.
     """
 
-    def __init__(self, place: np.ndarray, size: int, displacement: wp.array, tables: dict[str, Any], start: wp.array, recorder: Any):
+    def __init__(
+        self, place: np.ndarray, size: int, displacement: wp.array, tables: dict[str, Any], start: wp.array, recorder: Any
+    ):
         self._lists = Features(place, size, displacement, [0], recorder)
         self._lists.free[:size].fill_(1.0)  # neighbours of a particle may be fixed
         self._start, self._recorder, self.room = start, recorder, 0
@@ -295,8 +305,8 @@ class ShapePlanes:
             late: Whether the rows were found at the former.
         """
         lists = self._lists
-        inputs = [rows, self._particles.struct, self._shapes.struct, self._start, *bodies, int(late), lists.contacts]
-        self._recorder.launch(bind_planes, len(rows.particle), inputs, [lists.ends[0], self._rows])
+        inputs = [rows, self._particles.struct, self._shapes.struct, self._start, *bodies, int(late)]
+        self._recorder.launch(bind_planes, len(rows.particle), inputs, [lists.contacts, lists.ends[0], self._rows])
         lists.list()
 
     def project(self) -> None:
