@@ -61,7 +61,7 @@ class PairPool:
 
     Args:
         kind: The kind.
-        leaves: Leaves of the tree that asks.
+        query: The tree that asks.
         room: Pairs to make room for.
         device: Where the arrays live.
 
@@ -70,23 +70,26 @@ class PairPool:
         pairs: What is near enough.
     """
 
-    def __init__(self, kind: PairKind, leaves: int, room: int, device: Any):
-        self.kind, self.device, self.leaves = kind, device, max(leaves, 1)
+    def __init__(self, kind: PairKind, query: BoxTree, room: int, device: Any):
+        self.kind, self.device = kind, device
+        self._features, self._leaves = max(query.count, 1), max(query.leaves, 1)
+        self.counters = wp.zeros(2 * self._features + 1, dtype=wp.int32, device=device)  # one array, to be cleared at once
         self.kernels = make_pair_kernels(kind)
         self._room = [0, 0]
-        self._reserve(4 * room, room)
+        self._reserve(3 * room, room)
 
     def _reserve(self, candidates: int, pairs: int) -> None:
         """Make room; what is in there is dropped."""
         device = self.device
         if candidates > self._room[0]:
             self._room[0] = candidates
-            self.candidates, room = Candidates(), candidates + LANES  # the last are read sixteen at a time
-            for name, length in (
-                ("query", room), ("target", room), ("acts", room), ("start", self.leaves), ("number", self.leaves),
-                ("end", self.leaves), ("total", 1),
-            ):  # fmt: skip
-                setattr(self.candidates, name, wp.zeros(length, dtype=wp.int32, device=device))
+            found = self.candidates = Candidates()
+            for name in ("query", "target", "acts"):  # the last are read sixteen at a time
+                setattr(found, name, wp.zeros(candidates + LANES, dtype=wp.int32, device=device)[:candidates])
+            for name, length in (("start", self._leaves), ("kept", self._leaves), ("end", self._features)):
+                setattr(found, name, wp.zeros(length, dtype=wp.int32, device=device))
+            found.number, found.filled = self.counters[: self._features], self.counters[self._features : -1]
+            found.total = self.counters[-1:]
         if pairs > self._room[1]:
             groups = -(-pairs // LANES)
             self._room[1] = LANES * groups
@@ -145,8 +148,8 @@ class PairSearch:
 
     def __init__(self, trees: SurfaceTrees, pair_filter: PairFilter, parallel: float, room: tuple[int, int], device: Any):
         self.trees, self._filter, self._parallel = trees, pair_filter, parallel
-        self.vertex_triangle = PairPool(VERTEX_TRIANGLE, trees.vertices.leaves, room[0], device)
-        self.edge_edge = PairPool(EDGE_EDGE, trees.edges.leaves, room[1], device)
+        self.vertex_triangle = PairPool(VERTEX_TRIANGLE, trees.vertices, room[0], device)
+        self.edge_edge = PairPool(EDGE_EDGE, trees.edges, room[1], device)
         self.any_mover = wp.ones(1, dtype=wp.int32, device=device)
 
     @property
@@ -176,13 +179,14 @@ class PairSearch:
         """Find the separators of the pairs where ``reach`` says that they are."""
         for pool in self.pools:
             inputs = [pool.candidates, reach, self._parallel]
-            recorder.launch(pool.kernels[2], pool.groups, inputs, [pool.pairs])
+            recorder.launch(pool.kernels[-1], pool.groups, inputs, [pool.pairs])
 
     def _run(self, pool: PairPool, query: BoxTree, target: BoxTree, reach: Reach, recorder: Any) -> None:
         found, pairs = pool.candidates, pool.pairs
-        find_pairs, write_pairs, _separate_pairs = pool.kernels
-        recorder.alone(found.total.zero_)
+        find_pairs, place_pairs, sort_pairs, _separate_pairs = pool.kernels
+        recorder.alone(pool.counters.zero_)
         inputs = [query.view, target.view, int(query is target), reach, self._filter, self._parallel, self.any_mover]
         recorder.launch(find_pairs, query.leaves, inputs, [found])
         recorder.alone(wp.utils.array_scan, found.number, found.end)
-        recorder.launch(write_pairs, query.leaves, [query.view, target.view, found], [pairs])
+        recorder.launch(place_pairs, query.leaves, [query.view, target.view], [found, pairs])
+        recorder.launch(sort_pairs, query.count, [query.view, target.view, found], [pairs])

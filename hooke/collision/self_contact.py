@@ -50,6 +50,7 @@ from hooke.math import (
     spread,
     store_numbers,
     sub,
+    take_number,
     zero,
 )
 
@@ -83,16 +84,19 @@ class Reach:
 class Candidates:
     """Slots of features whose boxes meet: those of leaf g from ``start[g]`` on, ``total`` in all.
 
-    The first ``number[g]`` of a leaf are pairs, with running sum ``end``; ``acts`` says whether each exerts a force.
+    The first ``kept[g]`` of a leaf are pairs; ``acts`` says whether each exerts a force. ``number`` of every asking feature counts its
+    pairs, with running sum ``end``; ``filled`` counts those that have their place.
     """
 
     query: wp.array(dtype=wp.int32)
     target: wp.array(dtype=wp.int32)
     acts: wp.array(dtype=wp.int32)
     start: wp.array(dtype=wp.int32)
+    kept: wp.array(dtype=wp.int32)
+    total: wp.array(dtype=wp.int32)
     number: wp.array(dtype=wp.int32)
     end: wp.array(dtype=wp.int32)
-    total: wp.array(dtype=wp.int32)
+    filled: wp.array(dtype=wp.int32)
 
 
 @wp.struct
@@ -259,8 +263,8 @@ def pair_count(candidates: Candidates, pairs: Pairs):
 
 
 @functools.cache
-def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
-    """The kernels (find, write, separate) of a kind of pair."""
+def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any, Any]:
+    """The kernels (find, place, sort, separate) of a kind of pair."""
     nearest, foremost, face_normal, barred = kind.nearest, kind.foremost, kind.normal, kind.barred
     one_sided = int(kind.first == 1)
 
@@ -325,32 +329,15 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
             return False
         return may_act(query, target, q, t, pair_filter)
 
-    @wp.func
-    def sort_by_query(candidates: Candidates, start: int, number: int):
-        """Put the pairs of one vertex behind each other."""
-        for n in range(1, number):
-            q = candidates.query[start + n]
-            t = candidates.target[start + n]
-            acts = candidates.acts[start + n]
-            k = start + n - 1
-            while k >= start and candidates.query[wp.max(k, 0)] > q:
-                candidates.query[k + 1] = candidates.query[k]
-                candidates.target[k + 1] = candidates.target[k]
-                candidates.acts[k + 1] = candidates.acts[k]
-                k -= 1
-            candidates.query[k + 1] = q
-            candidates.target[k + 1] = t
-            candidates.acts[k + 1] = acts
-
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def find_pairs(
         work: Work, query: TreeView, target: TreeView, same: int, reach: Reach, pair_filter: PairFilter, parallel: float,
         any_mover: wp.array(dtype=wp.int32), candidates: Candidates,
     ):  # fmt: skip
-        """The pairs of every leaf, put in front of its candidates."""
+        """The pairs of every leaf, put in front of its candidates; of two edges the one with the lower number asks."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            number = int(0)
+            kept = int(0)
             if any_mover[0] != 0:
                 count = visit_tree(
                     query, g, target, same, candidates.start, candidates.total, candidates.query, candidates.target
@@ -362,33 +349,59 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
                     near = nearness(query, target, q, t, reach, parallel)
                     for lane in range(wp.min(count - first, LANES)):
                         if near[lane] > 0.0:
-                            i = query.corner[q[lane] * query.corners]
-                            if not barred(pair_filter, i, query.member[q[lane]], target.member[t[lane]]):
-                                k = start + number
-                                candidates.query[k] = q[lane]
-                                candidates.target[k] = t[lane]
-                                candidates.acts[k] = int(exerts(query, target, q[lane], t[lane], pair_filter, parallel))
-                                number += 1
-                if one_sided != 0:
-                    sort_by_query(candidates, start, number)
-            candidates.number[g] = number
+                            a = q[lane]
+                            b = t[lane]
+                            if one_sided == 0 and query.member[a] > target.member[b]:
+                                a = t[lane]
+                                b = q[lane]
+                            feature = query.member[a]
+                            if not barred(pair_filter, query.corner[a * query.corners], feature, target.member[b]):
+                                candidates.query[start + kept] = a
+                                candidates.target[start + kept] = b
+                                candidates.acts[start + kept] = int(exerts(query, target, a, b, pair_filter, parallel))
+                                take_number(feature, candidates.number)
+                                kept += 1
+            candidates.kept[g] = kept
             g = next_item(work, g)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def write_pairs(work: Work, query: TreeView, target: TreeView, candidates: Candidates, pairs: Pairs):
+    def place_pairs(work: Work, query: TreeView, target: TreeView, candidates: Candidates, pairs: Pairs):
+        """The pairs of every asking feature behind each other, in no order yet."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            first = candidates.end[g] - candidates.number[g]
-            for n in range(wp.min(candidates.number[g], pairs.query.shape[0] - first)):
-                k = first + n
-                q = candidates.query[candidates.start[g] + n]
-                t = candidates.target[candidates.start[g] + n]
-                pairs.query[k] = query.member[q]
-                pairs.target[k] = target.member[t]
-                pairs.acts[k] = candidates.acts[candidates.start[g] + n]
-                for c in range(4):
-                    pairs.corner[(4 * (k // LANES) + c) * LANES + k % LANES] = corner_of(query, target, q, t, c)
+            for n in range(candidates.start[g], candidates.start[g] + candidates.kept[g]):
+                feature = query.member[candidates.query[n]]
+                k = candidates.end[feature] - candidates.number[feature] + take_number(feature, candidates.filled)
+                if k < pairs.query.shape[0]:
+                    pairs.query[k] = feature
+                    pairs.target[k] = target.member[candidates.target[n]]
+                    pairs.acts[k] = candidates.acts[n]
             g = next_item(work, g)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sort_pairs(work: Work, query: TreeView, target: TreeView, candidates: Candidates, pairs: Pairs):
+        """The pairs of every feature in the order of what they meet, however the trees are sorted; and their corners."""
+        feature = first_item(work, wp.tid())
+        while feature >= 0:
+            end = wp.min(candidates.end[feature], pairs.query.shape[0])
+            begin = candidates.end[feature] - candidates.number[feature]
+            for n in range(begin, end):
+                other = pairs.target[n]
+                acts = pairs.acts[n]
+                k = n - 1
+                while k >= begin and pairs.target[wp.max(k, 0)] > other:
+                    pairs.target[k + 1] = pairs.target[k]
+                    pairs.acts[k + 1] = pairs.acts[k]
+                    k -= 1
+                pairs.target[k + 1] = other
+                pairs.acts[k + 1] = acts
+            for k in range(begin, end):
+                place = 4 * (k // LANES) * LANES + k % LANES
+                for c in range(query.corners):
+                    pairs.corner[place + c * LANES] = query.index[feature, c]
+                for c in range(target.corners):
+                    pairs.corner[place + (query.corners + c) * LANES] = target.index[pairs.target[k], c]
+            feature = next_item(work, feature)
 
     @wp.func
     def support(n: Any, b: Any, c: Any, d: Any):
@@ -486,4 +499,4 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any]:
                 store_numbers(w, (2 * group + 1) * LANES, pairs.weight)
             group = next_item(work, group)
 
-    return find_pairs, write_pairs, separate_pairs
+    return find_pairs, place_pairs, sort_pairs, separate_pairs

@@ -28,7 +28,8 @@ class TreeView:
 
     ``box`` (nodes, 6): lower and upper faces (x, y, z) of the 16 children. ``child``: first child of a node, -1 for a leaf; children
     follow each other. ``member``: the primitive in every slot, 16 per leaf, -1 for none. ``corner``: indices of its ``corners`` corners,
-    that of nobody in an empty slot. ``world`` of every leaf, as an index into ``root``; ``root`` has -1 for an empty world.
+    that of nobody in an empty slot; ``index`` the same by primitive. ``world`` of every leaf, as an index into ``root``; ``root`` has
+    -1 for an empty world.
     """
 
     box: wp.array2d(dtype=Lanes)
@@ -36,6 +37,7 @@ class TreeView:
     member: wp.array(dtype=wp.int32)
     corner: wp.array(dtype=wp.int32)
     corners: wp.int32
+    index: wp.array2d(dtype=wp.int32)
     world: wp.array(dtype=wp.int32)
     root: wp.array(dtype=wp.int32)
 
@@ -83,9 +85,8 @@ _VISIT = f"""
     result_t* out_query = kept_query;
     result_t* out_target = kept_target;
     result_t room = most_pairs;
-    float whole[6], q[6];
-    of_lane(own, 0, whole);
-    for (auto a = 1; a < {LANES}; a++) {{
+    float whole[6] = {{{FAR}f, {FAR}f, {FAR}f, -{FAR}f, -{FAR}f, -{FAR}f}}, q[6];  // of those that are numbers
+    for (auto a = 0; a < {LANES}; a++) {{
         of_lane(own, a, q);
         for (auto c = 0; c < 3; c++) {{
             whole[c] = q[c] < whole[c] ? q[c] : whole[c];
@@ -181,16 +182,24 @@ def visit_tree(
 
 
 @wp.kernel(enable_backward=False)
-def measure_extent(x: wp.array(dtype=wp.vec3), extent: wp.array(dtype=wp.vec3)):
-    """The box around all points that are numbers, by one thread."""
-    low = wp.vec3(FAR)
-    high = wp.vec3(-FAR)
-    for i in range(x.shape[0]):
-        if wp.isfinite(x[i]):
-            low = wp.min(low, x[i])
-            high = wp.max(high, x[i])
-    extent[0] = low
-    extent[1] = high
+def empty_extents(low: wp.array(dtype=wp.vec3), high: wp.array(dtype=wp.vec3)):
+    w = wp.tid()
+    low[w] = wp.vec3(FAR)
+    high[w] = wp.vec3(-FAR)
+
+
+@wp.kernel(enable_backward=False)
+def measure_extents(
+    x: wp.array(dtype=wp.vec3), corners: wp.array2d(dtype=wp.int32), world: wp.array(dtype=wp.int32), low: wp.array(dtype=wp.vec3),
+    high: wp.array(dtype=wp.vec3),
+):  # fmt: skip
+    """The box around all corners of a world that are numbers; the extreme of several does not depend on their order."""
+    e = wp.tid()
+    for c in range(corners.shape[1]):
+        place = x[corners[e, c]]
+        if wp.isfinite(place):
+            wp.atomic_min(low, world[e], place)
+            wp.atomic_max(high, world[e], place)
 
 
 @wp.func_native("""
@@ -208,20 +217,21 @@ def curve_key(world: int, x: int, y: int, z: int) -> wp.int64:
 
 @wp.kernel(enable_backward=False)
 def write_keys(
-    x: wp.array(dtype=wp.vec3), extent: wp.array(dtype=wp.vec3), corners: wp.array2d(dtype=wp.int32),
+    x: wp.array(dtype=wp.vec3), low: wp.array(dtype=wp.vec3), high: wp.array(dtype=wp.vec3), corners: wp.array2d(dtype=wp.int32),
     world: wp.array(dtype=wp.int32), key: wp.array(dtype=wp.int64), primitive: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """The world of every primitive, then the place of its middle along the curve."""
+    """The world of every primitive, then the place of its middle along a curve through the box of its world."""
     e = wp.tid()
     middle = wp.vec3(0.0)
     for c in range(corners.shape[1]):
         middle += x[corners[e, c]]
     middle = middle / float(corners.shape[1])
-    size = wp.max(wp.max(extent[1] - extent[0]), 1.0e-12)
+    own = world[e]
+    size = wp.max(wp.max(high[own] - low[own]), 1.0e-12)
     cell = wp.vec3(0.0)
     if wp.isfinite(middle):
-        cell = 65535.0 * wp.min((middle - extent[0]) / size, wp.vec3(1.0))
-    key[e] = curve_key(world[e], int(cell[0]), int(cell[1]), int(cell[2]))
+        cell = 65535.0 * wp.min((middle - low[own]) / size, wp.vec3(1.0))
+    key[e] = curve_key(own, int(cell[0]), int(cell[1]), int(cell[2]))
     primitive[e] = e
 
 
@@ -332,7 +342,7 @@ class BoxTree:
         self._children = wp.array(layout.children, dtype=wp.int32, device=device)
         self._key = wp.zeros(2 * self.count, dtype=wp.int64, device=device)
         self._order = wp.zeros(2 * self.count, dtype=wp.int32, device=device)
-        self._extent = wp.zeros(2, dtype=wp.vec3, device=device)
+        self._extents = [wp.zeros(worlds + 1, dtype=wp.vec3, device=device) for _ in range(2)]
         slots = LANES * self.leaves
         view = self.view = TreeView()
         view.box = wp.zeros((len(layout.children), 6), dtype=Lanes, device=device)
@@ -340,6 +350,7 @@ class BoxTree:
         view.member = wp.full(slots, -1, dtype=wp.int32, device=device)
         view.corner = wp.full(slots * corners, nobody, dtype=wp.int32, device=device)
         view.corners = corners
+        view.index = self._index
         view.world = wp.array(layout.world, dtype=wp.int32, device=device)
         view.root = wp.array(layout.root, dtype=wp.int32, device=device)
 
@@ -347,8 +358,11 @@ class BoxTree:
         """Put neighbours at positions ``x`` of the particles into the same leaves. Launches only; boxes are to be fitted anew."""
         if self.count == 0:
             return
-        wp.launch(measure_extent, dim=1, inputs=[x], outputs=[self._extent], device=self.device)
-        inputs = [x, self._extent, self._particles, self._rank]
+        low, high = self._extents
+        wp.launch(empty_extents, dim=len(low), inputs=[], outputs=[low, high], device=self.device)
+        inputs = [x, self._particles, self._rank]
+        wp.launch(measure_extents, dim=self.count, inputs=inputs, outputs=[low, high], device=self.device)
+        inputs = [x, low, high, self._particles, self._rank]
         wp.launch(write_keys, dim=self.count, inputs=inputs, outputs=[self._key, self._order], device=self.device)
         wp.utils.radix_sort_pairs(self._key, self._order, self.count)
         wp.launch(

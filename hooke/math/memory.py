@@ -27,6 +27,7 @@ __all__ = [
     "store_numbers",
     "store_vectors",
     "strided_indices",
+    "take_number",
 ]  # fmt: skip
 
 IndexLanes = wp.types.vector(length=LANES, dtype=wp.int32)
@@ -315,3 +316,14 @@ def highest(a: Lanes) -> wp.float32: ...
 
 @wp.func_native(_fold("int", "max", ">"))
 def highest_index(a: IndexLanes) -> int: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    return atomicAdd(x.data + i, 1);
+#else
+    return __atomic_fetch_add(x.data + i, 1, __ATOMIC_RELAXED);
+#endif
+""")
+def take_number(i: int, x: wp.array(dtype=wp.int32)) -> int:
+    """Count entry ``i`` up, from several threads; its value before."""

@@ -18,11 +18,13 @@ class Status:
     Attributes:
         steps: Steps taken since construction.
         overflow: Buffers that were too small, as {name: (needed, available)}; empty when nothing was lost.
+        iterations: Sweeps that the step took, the most of any world; fewer than the solver's ``iterations`` where a tolerance was met.
         measure: Measures the residual when it is asked for.
     """
 
     steps: int
     overflow: dict[str, tuple[int, int]] = field(default_factory=dict)
+    iterations: int = 0
     measure: Callable[[], float] | None = field(default=None, repr=False, compare=False)
 
     @functools.cached_property

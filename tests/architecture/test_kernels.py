@@ -7,20 +7,25 @@ import importlib
 import pytest
 import warp as wp
 
+from hooke.collision.self_contact import EDGE_EDGE, VERTEX_TRIANGLE, make_pair_kernels
 from hooke.collision.soft import make_detection
 from hooke.collision.soft_surface import make_surface_detection
 from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.vbd.contacts import make_contact_kernels
+from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lanes import make_lane_kernels, make_touched_kernel
+from hooke.solvers.vbd.separation import make_limit_kernel
 from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_device_function, is_kernel, modules
 
+PAIR_KINDS = (VERTEX_TRIANGLE, EDGE_EDGE)
 VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
+    "hooke.collision.self_contact.make_pair_kernels": lambda: [k for kind in PAIR_KINDS for k in make_pair_kernels(kind)],
     "hooke.collision.soft.make_detection": lambda: [make_detection(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.soft_surface.make_surface_detection": lambda: [
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
@@ -30,9 +35,13 @@ FACTORIES = {
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
     ],
+    "hooke.solvers.vbd.features.make_feature_kernels": lambda: [
+        kernel for kind in PAIR_KINDS for own_all in (False, True) for kernel in make_feature_kernels(kind, own_all)
+    ],
     "hooke.solvers.vbd.lanes._make_begin_kernel": lambda: make_lane_kernels(VIEWS)[1],
     "hooke.solvers.vbd.lanes.make_lane_kernels": lambda: make_lane_kernels(VIEWS)[0],
     "hooke.solvers.vbd.lanes.make_touched_kernel": lambda: [make_touched_kernel(law) for law in ("anchored", "smoothed")],
+    "hooke.solvers.vbd.separation.make_limit_kernel": lambda: [make_limit_kernel(kind) for kind in PAIR_KINDS],
     "hooke.solvers.vbd.vertices.make_vertex_kernels": lambda: [
         *make_vertex_kernels(ELEMENTS, "anchored"),
         *make_vertex_kernels(ELEMENTS, "smoothed"),
@@ -46,7 +55,15 @@ def root_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-NATIVE = {"store_vectors": {4}}
+NATIVE = {
+    "store_vectors": {4},
+    "store_numbers": {2},
+    "store_rows": {14},
+    "scatter_least": {2},
+    "take_number": {1},
+    "merge_children": {3},
+    "visit_boxes": {12, 13, 14, 15},
+}
 """Native functions that write, with the places of what they write."""
 
 WAITS = {"begin_run", "enter_phase", "leave_phase"}

@@ -8,6 +8,7 @@ import warp as wp
 
 import hooke
 from hooke import config
+from hooke.geometry.intersect import intersecting_triangles
 from hooke.solvers import SolverVBD
 from hooke.solvers.vbd.lanes import LaneSweep
 from tests.support import add_points, finalize
@@ -155,21 +156,15 @@ def test_free_flight_is_not_slowed():
     assert np.abs(result.q - plain.q).max() < 1e-5
 
 
-STANDING = "the planes between features stand still: one that flies after another is held, though nothing comes nearer to anything"
-
-
-@pytest.mark.xfail(strict=True, reason=STANDING)
 @pytest.mark.parametrize("speed", [0.5, 2.0, 20.0])
 def test_a_cloth_that_flies_along_itself_is_not_slowed(speed):
-    """A flat sheet with cells of 5 mm, 60 steps a second, that flies in its own plane: it stops as soon as it goes farther than a cell
-    within a step."""
+    """A flat sheet with cells of 5 mm, 60 steps a second, that flies in its own plane, many cells in a step."""
     builder = hooke.ModelBuilder(gravity=0.0)
     add_sheet(builder, (0.0, 0.0, 1.0), 8, 0.005, vel=(speed, 0.0, 0.0))
     result = run(finalize(builder), steps=3, dt=1 / 60, particle_self_contact_radius=0.001, particle_self_contact_margin=0.002)
     assert np.allclose(result.qd, (speed, 0.0, 0.0), atol=1e-3 * speed)
 
 
-@pytest.mark.xfail(strict=True, reason=STANDING)
 @pytest.mark.parametrize("interval", [-1, 0, 1])
 def test_what_flies_together_is_not_slowed(interval):
     """Five sheets, 15 mm apart, in which nothing moves relative to anything, at 5 m/s: Galilean invariance."""
@@ -179,6 +174,46 @@ def test_what_flies_together_is_not_slowed(interval):
     model = finalize(builder, ke=1e3, kd=0.0, mu=0.0)
     result = run(model, steps=1, dt=1 / 60, particle_collision_detection_interval=interval)
     assert np.allclose(result.qd, (0.0, 0.0, -5.0), atol=1e-3)
+
+
+def test_a_spinning_cloth_keeps_its_spin():
+    """10 rad/s, 60 steps a second, cells of 5 mm: angular momentum is what it is without self-contact."""
+    builder = hooke.ModelBuilder(gravity=0.0)
+    add_sheet(builder, (-0.1, -0.1, 1.0), 40, 0.005, tri_ke=1e4, tri_ka=1e4)
+    model, spins = finalize(builder, ke=1e3, kd=0.0, mu=0.0), []
+    x = model.particle_q.numpy()
+    model.particle_qd.assign(np.cross((0.0, 0.0, 10.0), x - (0.0, 0.0, 1.0)).astype(np.float32))
+    for enabled in (False, True):
+        result = run(
+            model, steps=6, dt=1 / 60, particle_enable_self_contact=enabled, particle_self_contact_radius=0.001,
+            particle_self_contact_margin=0.002,
+        )  # fmt: skip
+        spins.append(np.cross(result.q, result.qd).sum(axis=0)[2])
+    assert abs(spins[1] / spins[0] - 1.0) < 0.01
+
+
+@pytest.mark.parametrize(("stiffness", "iterations", "interval"), [(1e3, 5, 0), (1e-3, 3, 0), (1e5, 5, 2), (1e3, 5, -1)])
+def test_wild_cloths_never_cross(stiffness, iterations, interval):
+    """Three worlds of two cloths, thrown about at up to 30 m/s a particle: no triangles meet, nor those that share a corner meet
+    anywhere else."""
+    builder = hooke.ModelBuilder(gravity=0.0)
+    for _ in range(3):
+        builder.begin_world()
+        add_sheet(builder, (0.0, 0.0, 1.0), 7, edge_ke=1e-4)
+        add_sheet(builder, (0.01, 0.02, 1.03), 7)
+        builder.end_world()
+    model = finalize(builder, ke=stiffness, kd=0.0, mu=0.2)
+    options = {**OPTIONS, "particle_collision_detection_interval": interval}
+    solver, a, b = SolverVBD(model, iterations=iterations, **options), model.state(), model.state()
+    rng, beside = np.random.default_rng(1), (np.arange(model.particle_count) // 128 * 64.0)[:, None] * (1.0, 0.0, 0.0)
+    for step in range(30):
+        if step % 5 == 0:
+            a.particle_qd.assign((rng.normal(size=(model.particle_count, 3)) * 10.0 ** rng.uniform(0, 1.5)).astype(np.float32))
+        solver.step(a, b, None, None, 1 / 120)
+        a, b = b, a
+        x = a.particle_q.numpy().astype(float) + beside
+        assert len(intersecting_triangles(x, model.tri_indices.numpy(), ignore_shared=False)) == 0
+    assert solver.status.overflow == {}
 
 
 def lifted(speed, dt, steps):
@@ -246,7 +281,6 @@ def test_worlds_are_separate():
     assert np.array_equal(ends[0][0], ends[0][2])
 
 
-@pytest.mark.xfail(strict=True, reason="trees are sorted within the box around all worlds, and contacts are summed in their order")
 def test_worlds_are_separate_when_trees_are_rebuilt():
     model = folded_sheets(2, worlds=2)
     count = model.particle_count // 2
@@ -320,7 +354,7 @@ def test_detection_intervals(folded, interval):
     )
     assert found == [0] * 40 and result.solver.status.ok
     assert result.q[16:, 2].min() > 1.0 - 0.02
-    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7)
+    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7, lambda: None)
     assert len(stages) == {-1: 3, 0: 3, 1: 2 * 7 + 1, 3: 2 * 3 + 1}[interval]
 
 
@@ -371,7 +405,7 @@ def test_overflow_in_a_capture_is_reported_with_the_number_needed():
         status = solver.status
     assert not status.ok
     needed, available = status.overflow["self_contact vertex-triangle"]
-    assert needed > available == 64 + 4 * model.particle_count
+    assert needed > available > 0
     assert needed <= model.particle_count * model.tri_count
     assert "self_contact edge-edge" in status.overflow
 

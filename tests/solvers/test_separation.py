@@ -92,15 +92,16 @@ def test_what_touches_is_not_held():
 
 
 def test_a_gap_of_one_rounding_is_kept():
-    """Case 13: at coordinate 1000 a vertex 61 um above a triangle on a way of 1 m down stays where it is; up and sideways it is free."""
+    """Case 13: at coordinate 1000 a vertex 61 um above a triangle on a way of 1 m down stays where it is. Sideways too,
+    as rounding could take a part of the gap in every step; up it is free."""
     z = np.float32(1000.0)
     corners = [(0.1, 0.1, np.nextafter(z, np.float32(2e3))), (3.0, 0.1, 1006.0), (0.1, 3.0, 1006.0)]
     corners += [(x, y, z) for x, y, _ in BASE]
     model = triangles_in_worlds([corners] * 3)
     ways = np.stack([still(c0=way) for way in ((0, 0, -1), (0, 0, 1), (1, 0, 0))])
     before, after = stepped(model, ways)
-    assert np.array_equal(after[0], before[0])
-    assert np.allclose((after - before)[1:, 0], [(0, 0, 1), (1, 0, 0)], atol=1e-4)
+    assert np.array_equal(after[[0, 2]], before[[0, 2]])
+    assert np.allclose((after - before)[1, 0], (0, 0, 1), atol=1e-4)
 
 
 def test_small_gaps_are_divided():

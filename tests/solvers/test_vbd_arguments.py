@@ -53,6 +53,8 @@ def test_documented_arguments_and_defaults():
     ("particle_topological_contact_filter_threshold", -1), ("particle_topological_contact_filter_threshold", 2.0),
     ("particle_rest_shape_contact_exclusion_radius", -0.1), ("particle_rest_shape_contact_exclusion_radius", float("inf")),
     ("deterministic", True), ("deterministic", 1), ("deterministic", "RUN_TO_RUN"),
+    ("particle_acceleration", "chebyshev"), ("particle_acceleration", True), ("particle_tolerance", -1e-6),
+    ("particle_tolerance", float("nan")), ("particle_tolerance", float("inf")),
 ])  # fmt: skip
 def test_values_out_of_range_are_named(model, name, value):
     with pytest.raises(ValueError, match=name) as error:

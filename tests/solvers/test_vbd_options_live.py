@@ -11,14 +11,22 @@ from hooke.solvers import SolverVBD
 from tests.support import finalize, surface
 
 from .scenes import add_cloth, same
+from .surfaces import run, two_sheets
 
 DT = 0.01
+
+
+def range_of(count):
+    return list(range(count))
+
 
 ACTS = {
     "iterations": (1, {}),
     "friction_epsilon": (10.0, {"particle_contact_friction": "smoothed"}),
     "integrate_with_external_rigid_solver": (True, {}),
     "particle_contact_friction": ("smoothed", {}),
+    "particle_acceleration": ("anderson", {}),
+    "particle_tolerance": (1.0, {}),
     "rigid_avbd_beta": (1e5, {}),
     "rigid_avbd_linear_beta": (1e5, {}),
     "rigid_contact_k_start": (1.0, {"rigid_avbd_beta": 1e5}),
@@ -33,18 +41,22 @@ EXEMPT = {
 }
 """Arguments that must not change a result, with an extreme value of each."""
 
-# To be moved to ACTS with self-contact (particle_enable_self_contact in their other arguments), which refuses to be switched on so far.
-AWAITS_SELF_CONTACT = {
-    "particle_self_contact_radius": 5.0,
-    "particle_self_contact_margin": 5.0,
-    "particle_conservative_bound_relaxation": 0.01,
-    "particle_collision_detection_interval": 1,
-    "particle_edge_parallel_epsilon": 1.0,
-    "particle_topological_contact_filter_threshold": 10,
-    "particle_rest_shape_contact_exclusion_radius": 100.0,
-    "particle_external_vertex_contact_filtering_map": {0: [1]},
-    "particle_external_edge_contact_filtering_map": {0: [1]},
+WIDE = {"particle_self_contact_radius": 0.06, "particle_self_contact_margin": 0.1}
+
+ACTS_ON_SURFACE = {
+    "particle_enable_self_contact": (False, {}),
+    "particle_self_contact_radius": (0.001, {}),
+    "particle_self_contact_margin": (0.01, {}),
+    "particle_conservative_bound_relaxation": (0.01, {}),
+    "particle_collision_detection_interval": (1, {}),
+    "particle_edge_parallel_epsilon": (1.0, {}),
+    "particle_topological_contact_filter_threshold": (10, WIDE),
+    "particle_rest_shape_contact_exclusion_radius": (100.0, {}),
+    "particle_external_vertex_contact_filtering_map": ({v: range_of(64) for v in range(50)}, {}),
+    "particle_external_edge_contact_filtering_map": ({e: range_of(112) for e in range(112)}, {}),
+    "particle_self_contact_ownership": ("pair", {}),
 }
+"""The same of self-contact, in a scene of two cloths that collide."""
 
 PARAMETERS = [p for p in inspect.signature(SolverVBD.__init__).parameters.values() if p.name not in ("self", "model")]
 
@@ -77,10 +89,10 @@ def moved(model, steps=15, change=None, **options):
 
 def test_every_argument_is_listed_once():
     names = [p.name for p in PARAMETERS]
-    lists = [*ACTS, *EXEMPT, *AWAITS_SELF_CONTACT]
+    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE]
     assert len(lists) == len(set(lists)) and set(lists) <= set(names)
     refused = set(names) - set(lists)
-    assert refused == {n for n in names if n.startswith("rigid_") and n not in ACTS} | {"particle_enable_self_contact"}
+    assert refused == {n for n in names if n.startswith("rigid_") and n not in ACTS}
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -90,7 +102,7 @@ def test_arguments_that_act(model, name):
     assert not same(moved(model, **others, **{name: value}), moved(model, **others, **{name: default}))
 
 
-@pytest.mark.parametrize("name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **AWAITS_SELF_CONTACT}])
+@pytest.mark.parametrize("name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **ACTS_ON_SURFACE}])
 def test_arguments_that_raise(model, name):
     default = next(p.default for p in PARAMETERS if p.name == name)
     with pytest.raises(NotImplementedError, match=name):
@@ -98,15 +110,35 @@ def test_arguments_that_raise(model, name):
 
 
 @pytest.mark.parametrize("name", EXEMPT)
-def test_arguments_that_are_exempt(model, name):
+def test_arguments_that_are_exempt(model, cloths, name):
     assert same(moved(model, **{name: EXEMPT[name]}), moved(model))
+    assert same(collided(cloths, **{name: EXEMPT[name]}), collided(cloths))
 
 
-def test_arguments_that_await_self_contact(model):
-    """They change nothing, and what they belong to says that it is missing. Once it is there, they move to ACTS."""
-    with pytest.raises(NotImplementedError, match="self-contact"):
-        SolverVBD(model, particle_enable_self_contact=True, **AWAITS_SELF_CONTACT)
-    assert same(moved(model, **AWAITS_SELF_CONTACT), moved(model))
+@pytest.fixture(scope="module")
+def cloths():
+    return two_sheets(5.0, 0.03, kd=0.1, mu=0.3)
+
+
+def collided(cloths, **options):
+    """The state after two cloths have met."""
+    result = run(cloths, steps=5, **options)
+    assert result.solver.status.overflow == {}
+    return result.state
+
+
+@pytest.mark.parametrize("name", ACTS_ON_SURFACE)
+def test_arguments_that_act_on_surfaces(model, cloths, name):
+    """They change a collision, and nothing where self-contact is off."""
+    value, others = ACTS_ON_SURFACE[name]
+    assert not same(collided(cloths, **{**others, name: value}), collided(cloths, **others))
+    if name != "particle_enable_self_contact":
+        assert same(moved(model, **{name: value_off(name, value)}), moved(model))
+
+
+def value_off(name, value):
+    """Maps must name what there is."""
+    return {0: [1]} if name.endswith("_map") else value
 
 
 @pytest.mark.parametrize(("name", "value", "others"), [

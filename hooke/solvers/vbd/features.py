@@ -43,6 +43,7 @@ from hooke.math import (
     spread,
     strided_indices,
     sub,
+    take_number,
     vector,
 )
 from hooke.model.tables import Particles
@@ -97,17 +98,6 @@ class Owners:
     bits: wp.array(dtype=wp.int32)
     number: wp.array(dtype=wp.int32)
     end: wp.array(dtype=wp.int32)
-
-
-@wp.func_native("""
-#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
-    return atomicAdd(x.data + i, 1);
-#else
-    return __atomic_fetch_add(x.data + i, 1, __ATOMIC_RELAXED);
-#endif
-""")
-def take_number(i: int, x: wp.array(dtype=wp.int32)) -> int:
-    """Count entry ``i`` up, from several threads; its value before."""
 
 
 @wp.func

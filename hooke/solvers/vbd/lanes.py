@@ -64,8 +64,9 @@ class LaneMotion:
 class LaneGroups:
     """The groups of a step: m/dt^2 of their particles (0 if fixed), their contacts, and the sums of groups that have contacts.
 
-    The contacts of a lane with shapes are the rows ``row_first ... row_end``, at most ``touched`` in a group; those with the surface
-    itself are at most ``met``. ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy xz yz.
+    The contacts of a lane with shapes are the rows ``row_first ... row_end``, at most ``touched`` in a group; -1 there is a group that
+    has come to rest. Those with the surface itself are at most ``met``. ``sums`` (groups, 9): gradient xyz, then the block xx yy zz xy
+    xz yz.
     """
 
     inertia: wp.array(dtype=Lanes)
@@ -145,15 +146,16 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
         """Newton steps of the groups of a colour that nothing touches; for the others the sums, with inertia."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            gradient, hessian = sum_views(chain, g, motion.displacement, rate)
-            m = groups.inertia[g]
-            d = load_vectors(motion.displacement, g)
-            gradient = gradient + m * (d - load_vectors(motion.target, g))
-            hessian = hessian + isotropic(m)
-            if groups.touched[g] + groups.met[g] == 0:
-                move_group(groups, g, d, gradient, hessian, motion)
-            else:
-                keep_sums(groups, g, gradient, hessian)
+            if groups.touched[g] >= 0:
+                gradient, hessian = sum_views(chain, g, motion.displacement, rate)
+                m = groups.inertia[g]
+                d = load_vectors(motion.displacement, g)
+                gradient = gradient + m * (d - load_vectors(motion.target, g))
+                hessian = hessian + isotropic(m)
+                if groups.touched[g] + groups.met[g] == 0:
+                    move_group(groups, g, d, gradient, hessian, motion)
+                else:
+                    keep_sums(groups, g, gradient, hessian)
             g = next_item(work, g)
 
     return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
@@ -188,7 +190,7 @@ def make_touched_kernel(friction: str) -> Any:
         """Newton steps of the groups of a colour that have contacts, with shapes or with the surface itself."""
         g = first_item(work, wp.tid())
         while g >= 0:
-            if groups.touched[g] + groups.met[g] > 0:
+            if groups.touched[g] >= 0 and groups.touched[g] + groups.met[g] > 0:
                 d = load_vectors(motion.displacement, g)
                 gradient, hessian = kept_sums(groups, g)
                 gradient, hessian = add_contacts(groups, g, rows, d, rate, gradient, hessian)
@@ -203,7 +205,7 @@ def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups):
     """Add what the surface exerts on itself. Particles of one colour may meet, so none moves before all are summed."""
     g = first_item(work, wp.tid())
     while g >= 0:
-        if groups.met[g] > 0:
+        if groups.touched[g] >= 0 and groups.met[g] > 0:
             gradient, hessian = kept_sums(groups, g)
             first = load_indices(features.first, LANES * g)
             end = load_indices(features.first, LANES * g + 1)
@@ -294,6 +296,27 @@ def store_lanes(work: Work, own: wp.array2d(dtype=wp.int32), count: int, motion:
         g = next_item(work, g)
 
 
+@wp.kernel(enable_backward=False)
+def halt_lanes(
+    work: Work, own: wp.array2d(dtype=wp.int32), world: wp.array(dtype=wp.int32), done: wp.array(dtype=wp.int32),
+    inertia: wp.array2d(dtype=wp.float32), touched: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """Hold the particles of worlds that are done, as if they were fixed, and rest the groups that have no others."""
+    g = first_item(work, wp.tid())
+    while g >= 0:
+        going = int(0)
+        for lane in range(own.shape[1]):
+            i = own[g, lane]
+            if i < world.shape[0]:
+                if done[world[i]] != 0:
+                    inertia[g, lane] = 0.0
+                else:
+                    going = 1
+        if going == 0:
+            touched[g] = -1
+        g = next_item(work, g)
+
+
 class LaneSweep:
     """Groups of lanes of every colour, and the records of all views.
 
@@ -343,7 +366,7 @@ class LaneSweep:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [load_lanes, load_points, store_lanes, *self._begins, self._sweep, sweep_met, self._sweep_touched]
+        return [load_lanes, load_points, halt_lanes, store_lanes, *self._begins, self._sweep, sweep_met, self._sweep_touched]
 
     def begin(self, particles: Any, rows: Any, vertices: Any, dt: float) -> None:
         """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
@@ -363,6 +386,11 @@ class LaneSweep:
             self._recorder.launch(sweep_met, count, [features], [self.groups], first=first)
         if features is not None or len(rows.source) > NOBODY:
             self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
+
+    def halt(self, particles: Any, done: wp.array) -> None:
+        """Hold the particles of worlds that are done until the step ends."""
+        outputs = [self.inertia, self.groups.touched]
+        self._recorder.launch(halt_lanes, len(self.own), [self.own, particles.world, done], outputs)
 
     def finish(self, vertices: Any) -> None:
         """After the sweeps of a step."""

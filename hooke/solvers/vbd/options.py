@@ -1,4 +1,4 @@
-"""Checks of what SolverVBD is given: its arguments, the model's contact settings, and the states of a step."""
+"""Checks of the arguments of SolverVBD."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import warp as wp
 
 from hooke.contact.particle import FRICTION_LAWS
 from hooke.model.model import Model
+from hooke.solvers.vbd.acceleration import ACCELERATIONS
 
-__all__ = ["check_arrays", "check_material", "check_options", "read_filter_map", "read_filter_maps", "warn_of_particle_pairs"]
+__all__ = ["check_options", "read_filter_map", "read_filter_maps", "warn_of_particle_pairs"]
 
 _FLAGS = ("integrate_with_external_rigid_solver", "particle_enable_self_contact", "particle_enable_tile_solve")
 
@@ -33,6 +34,7 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "particle_self_contact_radius": ("> 0 m", lambda value: value > 0.0),
     "particle_self_contact_margin": ("> 0 m", lambda value: value > 0.0),
     "particle_conservative_bound_relaxation": ("between 0 and 1", lambda value: 0.0 < value < 1.0),
+    "particle_tolerance": (">= 0 m", lambda value: value >= 0.0),
     "particle_edge_parallel_epsilon": (">= 0", lambda value: value >= 0.0),
     "particle_rest_shape_contact_exclusion_radius": (">= 0 m", lambda value: value >= 0.0),
     "rigid_avbd_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
@@ -81,6 +83,9 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
         raise ValueError(f"SolverVBD: expected deterministic as a warp.DeterministicMode or None, found {mode!r}")
     if given["particle_enable_self_contact"]:
         _check_self_contact_distances(given["particle_self_contact_radius"], given["particle_self_contact_margin"])
+    if given["particle_acceleration"] not in (None, *ACCELERATIONS):
+        found = given["particle_acceleration"]
+        raise ValueError(f"SolverVBD: expected particle_acceleration as None or one of {list(ACCELERATIONS)}, found {found!r}")
     for name, value in given.items():
         if name.startswith("rigid_") and name not in _RAMP and value != defaults[name]:
             raise NotImplementedError(
@@ -171,26 +176,3 @@ def warn_of_particle_pairs(model: Any) -> None:
             "other; particles meet shapes only",
             stacklevel=3,
         )
-
-
-def check_material(model: Any) -> None:
-    """Refuse settings of contact that are no material."""
-    for name in ("soft_contact_ke", "soft_contact_kd", "soft_contact_mu"):
-        value = getattr(model, name)
-        if not 0.0 <= value < math.inf:
-            raise ValueError(f"SolverVBD.step: expected model.{name} >= 0 and finite, found {value!r}")
-
-
-def check_arrays(where: str, state: Any, fields: tuple[str, ...], rows: int, noun: str, device: Any) -> None:
-    """Refuse arrays of a state that are missing, of another length than the model's or on another device.
-
-    ``particle_f`` may be missing, and all may where the model has no rows.
-    """
-    for field in fields:
-        array = getattr(state, field)
-        if array is None and (not rows or field == "particle_f"):
-            continue
-        if array is None or len(array) != rows:
-            raise ValueError(f"{where}.{field} has {0 if array is None else len(array)} rows, the model {rows} {noun}")
-        if array.device != device:
-            raise ValueError(f"{where}.{field} is on device {array.device}, the solver on {device}")

@@ -4,7 +4,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["check_mask", "is_selected", "restore", "widen_mask"]
+__all__ = ["check_mask", "is_selected", "restore", "select_worlds", "widen_mask"]
 
 
 @wp.func
@@ -49,3 +49,21 @@ def check_mask(mask: Any, world_count: int, device: Any) -> None:
         raise ValueError(f"reset: expected world_mask of length {world_count} or {world_count + 1}, found shape {mask.shape}")
     if mask.device != device:
         raise ValueError(f"reset: world_mask is on device {mask.device}, the solver on {device}")
+
+
+def select_worlds(mask: Any, world_count: int, everything: wp.array, selected: wp.array) -> wp.array:
+    """A mask with one entry per world and one for what belongs to none, in memory that a graph may keep.
+
+    Args:
+        mask: As for :func:`check_mask`; None is everything.
+        world_count: Number of worlds.
+        everything: The mask of everything.
+        selected: Where a mask of length ``world_count`` is widened to.
+    """
+    if mask is None:
+        return everything
+    check_mask(mask, world_count, everything.device)
+    if len(mask) == world_count + 1:
+        return mask
+    wp.launch(widen_mask, dim=world_count + 1, inputs=[mask], outputs=[selected], device=everything.device)
+    return selected

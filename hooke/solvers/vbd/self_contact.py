@@ -7,6 +7,7 @@ done again, unless the launches go into a graph of the user. That search is then
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,15 @@ __all__ = ["SelfContact", "SelfContactOptions", "Stage"]
 
 FAR = 3.0e37
 
+PHASES = {
+    "begin": "detect", "look_around": "detect", "look_along": "detect", "bind": "detect", "certify": "truncate",
+    "limit": "truncate", "refresh": "contact",
+}  # fmt: skip
+"""What the methods that launch are counted as; all else belongs to the sweeps."""
+
+SORTED = 32
+"""Steps after which the trees are sorted anew."""
+
 ROUNDS = 6
 """In which ways are scaled until no pair meets; nearly always the first two have something to do."""
 
@@ -61,7 +71,8 @@ class SelfContactOptions:
         self.radius = float(given["particle_self_contact_radius"])
         self.margin = float(given["particle_self_contact_margin"])
         self.relaxation = float(given["particle_conservative_bound_relaxation"])
-        self.room = (given["particle_vertex_contact_buffer_size"], given["particle_edge_contact_buffer_size"])
+        sizes = (given["particle_vertex_contact_buffer_size"], given["particle_edge_contact_buffer_size"])
+        self.room = tuple(size / default for size, default in zip(sizes, (32, 64), strict=True))  # pairs per vertex and edge
         self.interval = int(given["particle_collision_detection_interval"])
         self.parallel = float(given["particle_edge_parallel_epsilon"])
         self.rings = int(given["particle_topological_contact_filter_threshold"])
@@ -85,6 +96,14 @@ class Stage:
     def __call__(self) -> None:
         for launch in self.launches:
             launch()
+
+    def time(self, key: Any, recorder: Any, times: dict[str, float]) -> None:
+        """Run the launches one by one, each from its own graph, and add the milliseconds of every phase to ``times``."""
+        for number, launch in enumerate(self.launches):
+            start = time.perf_counter()
+            recorder.run(("phase", number, *key), launch)
+            phase = PHASES.get(getattr(launch, "func", launch).__name__, "sweep")
+            times[phase] = times.get(phase, 0.0) + 1e3 * (time.perf_counter() - start)
 
 
 class _Plan:
@@ -145,9 +164,9 @@ class SelfContact:
         self.trees = SurfaceTrees(self.surface, place, worlds, size, device)
         shared = options.rings, options.exclusion, options.barred_triangles, options.barred_edges
         pair_filter = make_filter(self.surface, place, particle, q, *shared)
-        room = [LANES + min(per * len(rows), 4 * len(rows)) for per, rows in zip(options.room, self._queries(), strict=True)]
+        room = [LANES + int(per * len(rows)) for per, rows in zip(options.room, self._queries(), strict=True)]
         self.near = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
-        self.ways = PairSearch(self.trees, pair_filter, options.parallel, (room[0], room[1]), device)
+        self.ways = PairSearch(self.trees, pair_filter, options.parallel, (room[0] // 4, room[1] // 4), device)
         self._limit_kernels = [make_limit_kernel(pool.kind) for pool in self.near.pools]
         self._feature_kernels = [make_feature_kernels(pool.kind, options.own_all) for pool in self.near.pools]
         self._particle = pair_filter.particle
@@ -251,13 +270,17 @@ class SelfContact:
         material.mu = float(model.soft_contact_mu)
         self.features.contacts.slip = friction_epsilon * dt
 
-    def stages(self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], end: Callable[[], None]) -> list[Stage]:
+    def stages(
+        self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], limited: Callable[[], None],
+        end: Callable[[], None],
+    ) -> list[Stage]:  # fmt: skip
         """The launches of a step up to where the last ways are known, each stage up to a search.
 
         Args:
             begin: Launches what comes before all searches: the first guess.
             iterations: Launches of every iteration.
-            end: Launches what comes after them.
+            limited: Launches what must know that ways were scaled.
+            end: Launches what comes after the iterations.
         """
         plan, every = _Plan(self), self.options.interval
         plan.add(begin, self.begin)
@@ -270,12 +293,17 @@ class SelfContact:
                 if number > 0:
                     plan.certify()
                 plan.look_around(at_start=False)
-            plan.add(self.refresh, iterate, self.limit)
+            plan.add(self.refresh, iterate, self.limit, limited)
         plan.add(end)
         plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 
     # ---- beside the launches
+
+    def keep_sorted(self, steps: int, q: wp.array) -> None:
+        """Sort the trees for positions ``q`` of the particles after every so many steps. Results do not depend on it."""
+        if steps % SORTED == SORTED - 1 and not captured_by_user(self._recorder.device):
+            launch_directly(self.trees.sort, q)
 
     def settle(self, search: PairSearch) -> None:
         """After a search: where it had too little room make more, and search again. Never inside a capture of the user."""

@@ -24,7 +24,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.collision.self_contact import Candidates, PairKind, Pairs, Reach, pair_count
+from hooke.collision.self_contact import COARSE, FINE, Candidates, PairKind, Pairs, Reach, pair_count
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math import (
@@ -58,6 +58,8 @@ __all__ = ["Limits", "Searched", "apply_limits", "begin_limits", "keep_known", "
 
 ULP = wp.constant(2.0**-22)
 """By how much of a coordinate boxes are larger than what they hold."""
+ROUNDING = wp.constant(0.25)
+"""The part of the band that the rounding of a position may take along any direction."""
 
 
 @wp.struct
@@ -126,6 +128,12 @@ def widen(x: wp.vec3):
     return ULP * wp.vec3(wp.abs(x[0]), wp.abs(x[1]), wp.abs(x[2]))
 
 
+@wp.func
+def band_at(x: wp.vec3):
+    """The gap that a separator keeps on either side, see :mod:`hooke.collision.self_contact`."""
+    return wp.max(FINE, COARSE * wp.max(wp.max(wp.abs(x[0]), wp.abs(x[1])), wp.abs(x[2])))
+
+
 @wp.kernel(enable_backward=False)
 def reach_around(
     work: Work, particle: wp.array(dtype=wp.int32), count: int, displacement: wp.array(dtype=wp.vec3), radius: float, reach: Reach,
@@ -160,10 +168,11 @@ def reach_along(
             x = reach.start[i] + reach.shift[i]
             y = reach.start[i] + displacement[i]
             way = wp.length(displacement[i] - reach.shift[i])
-            room = widen(x) + widen(y)
+            band = band_at(x)  # pairs that come nearer than that are held, so they are to be found
+            room = widen(x) + widen(y) + wp.vec3(band)
             reach.low[i] = wp.min(x, y) - room
             reach.high[i] = wp.max(x, y) + room
-            reach.radius[i] = way
+            reach.radius[i] = way + band
             reach.mover[i] = 0.0
             if not way <= 0.999 * radius and wanted[world_of(particles, particle[i], wanted)] != 0:
                 reach.mover[i] = 1.0
@@ -184,7 +193,7 @@ def make_limit_kernel(kind: PairKind) -> Any:
     @wp.func
     def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
         """(1) for a corner at ``height`` above its plane that rises by so much."""
-        least = select(neg(height + 0.5 * band), 0.25 * band, spread(0.0))  # without any room, rounding must not bring them nearer
+        least = select(neg(height + 0.5 * band), ROUNDING * band, spread(0.0))  # without any room, rounding must not bring them nearer
         held = select(least - rise, spread(0.0), spread(1.0))
         drop = larger(neg(rise), spread(1.0e-30))
         inside = select(neg(height + rise), smaller(relaxation * height / drop, spread(1.0)), spread(1.0))
@@ -290,7 +299,7 @@ def make_limit_kernel(kind: PairKind) -> Any:
                 gap = pairs.gap[group]
                 band = pairs.band[group]
                 needed = smaller(larger((1.0 - relaxation) * gap, 2.0 * band), gap)
-                needed = needed + select(band - gap, 0.25 * band, spread(0.0))
+                needed = needed + select(band - gap, ROUNDING * band, spread(0.0))
                 fails = needed - (gap + low - high)
                 if number == limits.changed.shape[0] - 1:
                     fails = spread(1.0)

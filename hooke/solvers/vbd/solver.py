@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from typing import Any
 
@@ -22,6 +23,8 @@ from hooke.model.contacts import Contacts, soft_rows
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
+from hooke.solvers.vbd.acceleration import make_acceleration
+from hooke.solvers.vbd.check import Swaps, check_arrays, check_bodies, check_colors, check_step
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -39,10 +42,10 @@ from hooke.solvers.vbd.facets import FacetContacts
 from hooke.solvers.vbd.features import FeatureContacts, Features, places_of
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
-from hooke.solvers.vbd.options import check_arrays, check_material, check_options, read_filter_maps, warn_of_particle_pairs
+from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import place_points, predict_vertices
-from hooke.solvers.vbd.reset import check_mask, restore, widen_mask
-from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions
+from hooke.solvers.vbd.reset import restore, select_worlds
+from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
 from hooke.solvers.vbd.shape_planes import ShapePlanes
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
@@ -88,6 +91,10 @@ class SolverVBD(SolverBase):
             the material in all iterations. Damping is not ramped.
         rigid_avbd_linear_beta: The same; None takes ``rigid_avbd_beta``.
         rigid_contact_k_start: Stiffness [N/m] with which a ramp begins; without one it has no effect.
+        particle_acceleration: ``"anderson"`` extrapolates from sweep to sweep, each world for itself, so that stiff materials need
+            fewer of them; None is the plain method.
+        particle_tolerance: Sweeps of a world end when none of its particles moves by more than this [m] in one; 0 takes all
+            ``iterations``. Displacements are float32: below 1e-7 of the way of a step it may never be met.
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
 
@@ -113,7 +120,7 @@ class SolverVBD(SolverBase):
         particle_topological_contact_filter_threshold: int = 2, particle_rest_shape_contact_exclusion_radius: float = 0.0,
         particle_external_vertex_contact_filtering_map: dict | None = None,
         particle_external_edge_contact_filtering_map: dict | None = None, particle_contact_friction: str = "anchored",
-        particle_self_contact_ownership: str = "feature",
+        particle_self_contact_ownership: str = "feature", particle_acceleration: str | None = None, particle_tolerance: float = 0.0,
         rigid_avbd_alpha: float = 0.95, rigid_avbd_joint_alpha: float | None = None,
         rigid_avbd_contact_alpha: float | None = None, rigid_avbd_beta: float = 0.0, rigid_avbd_linear_beta: float | None = None,
         rigid_avbd_angular_beta: float | None = None, rigid_avbd_gamma: float = 0.999, rigid_contact_hard: bool = True,
@@ -134,19 +141,21 @@ class SolverVBD(SolverBase):
         self.particle_contact_friction = particle_contact_friction
         self.rigid_avbd_linear_beta = rigid_avbd_beta if rigid_avbd_linear_beta is None else rigid_avbd_linear_beta
         self.rigid_contact_k_start = rigid_contact_k_start
+        self.particle_acceleration, self.particle_tolerance = particle_acceleration, float(particle_tolerance)
         self._tables = model_tables(model)
         barred = read_filter_maps(given, self._tables)
         self._self_contact = SelfContactOptions(given, barred) if particle_enable_self_contact else None
         warn_of_particle_pairs(model)
-        self._check_bodies()
+        check_bodies(self._tables, self.integrate_with_external_rigid_solver)
         self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
-        self._recorder = Recorder(model.device)
+        self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
         self._steps = 0
         self._dt = 0.0
-        self._last_pair: tuple[int, int] | None = None
-        self._warned_unswapped = self._warned_overflow = False
+        self._swaps = Swaps()
+        self._warned_overflow = False
+        self._times: dict[str, float] | None = None
         self._last_contacts: Any = None
 
     # ---- the step
@@ -165,7 +174,9 @@ class SolverVBD(SolverBase):
             ValueError: ``dt`` is not positive and finite, an array of a state has the wrong length or device, contacts are on another
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
-        self._check_step(state_in, state_out, contacts, dt)
+        check_step(self, state_in, state_out, contacts, dt)
+        if self.workspace.particles and not captured_by_user(self.device):
+            self._swaps.notice(self.workspace.vertices, state_in, state_out)
         self._prepare(contacts, dt)
         if self._planes is not None and isinstance(contacts, Contacts):
             contacts.lookahead = dt
@@ -204,8 +215,12 @@ class SolverVBD(SolverBase):
         """A sweep over all colours."""
         if number and self.rigid_avbd_linear_beta and contacts is not None:
             self._ramp_contacts(contacts)
+        if self._acceleration is not None and number == 0:
+            self._acceleration.begin(self._particles)
         for color in range(len(self._colors)):
             self._sweep(color, dt)
+        if self._acceleration is not None:
+            self._accelerate(number)
 
     def _stay_outside(self, contacts: Any) -> None:
         """With self-contact, ways that lead through a shape end before it."""
@@ -216,16 +231,29 @@ class SolverVBD(SolverBase):
         self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
     ) -> None:
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
+        surface.keep_sorted(self._steps, state_in.particle_q)
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        for stage in surface.stages(begin, iterations, functools.partial(self._stay_outside, contacts)):
-            self._recorder.run((stage.name, *key), stage)
+        outside = functools.partial(self._stay_outside, contacts)
+        for stage in surface.stages(begin, iterations, self._take_limited, outside):
+            self._run_stage((stage.name, *key), stage)
             surface.settle(stage.search)
-        self._recorder.run(("end", *key), self._end_apart, surface, state_in, state_out, dt)
+        finish = functools.partial(self._finish_apart, state_in, state_out, dt)
+        self._run_stage(("end", *key), Stage("end", (surface.certify, finish), surface.ways))
 
-    def _end_apart(self, surface: SelfContact, state_in: Any, state_out: Any, dt: float) -> None:
-        surface.certify()
+    def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
+        if self._times is None:
+            self._recorder.run(key, stage)
+        else:
+            stage.time(key, self._recorder, self._times)
+
+    def _take_limited(self) -> None:
+        """After particles were moved between sweeps."""
+        if self._acceleration is not None:
+            self._acceleration.take_displacements(self._particles)
+
+    def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -292,10 +320,17 @@ class SolverVBD(SolverBase):
             # Particles of one colour share no element, but they may meet.
             features = self._features
             apart = w.vertices.displacement if features is None else w.found
-            inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), w.vertices, dt]
+            done = w.no_world_done if self._acceleration is None else self._acceleration.progress.done
+            inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), done, w.vertices, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [apart])
             if features is not None:
                 self._recorder.launch(take_color, len(color), [color, apart], [w.vertices.displacement])
+
+    def _accelerate(self, iteration: int) -> None:
+        """After a sweep over all colours: where the next one starts, and which worlds take none."""
+        self._acceleration.accelerate(iteration, iteration == self.iterations - 1)
+        if self.particle_tolerance > 0.0 and self._lanes is not None:
+            self._lanes.halt(self._particles, self._acceleration.progress.done)
 
     def _ramp_contacts(self, contacts: Any) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
@@ -359,6 +394,24 @@ class SolverVBD(SolverBase):
 
     # ---- beside the step
 
+    def time_phases(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> dict[str, float]:
+        """What the parts of a step cost, by name [ms]; the arguments are those of :meth:`step`.
+
+        Looking for pairs of self-contact ("detect"), keeping them apart ("truncate"), their normals and distances ("contact"), and
+        all else ("sweep"). The step is taken twelve times, the first of which record and try numbers of workers; of the others the
+        least of every part counts.
+        """
+        samples: list[dict[str, float]] = []
+        for _ in range(12):
+            self._times = {}
+            start = time.perf_counter()
+            self.step(state_in, state_out, control, contacts, dt)
+            if self._surface is None:
+                self._times["sweep"] = 1e3 * (time.perf_counter() - start)
+            samples.append(self._times)
+        self._times = None
+        return {phase: min(sample[phase] for sample in samples) for phase in samples[0]}
+
     def reset(self, state: Any, world_mask: Any = None, flags: Any = None) -> None:
         """Bring selected worlds back to the model's initial state and forget their contacts.
 
@@ -377,7 +430,7 @@ class SolverVBD(SolverBase):
         """
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
         launch_directly(self._reset, state, world_mask, wanted)
-        self._last_pair = None
+        self._swaps.forget()
 
     def _reset(self, state: Any, world_mask: Any, wanted: StateFlags) -> None:
         restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
@@ -391,7 +444,7 @@ class SolverVBD(SolverBase):
         for table, column, _value in values:
             noun = "particles" if table == "particle" else "bodies"
             check_arrays("reset: state", state, (f"{table}_{column}",), self._tables[table].count, noun, self.device)
-        selected = self._select(world_mask)
+        selected = select_worlds(world_mask, self.model.world_count, self.workspace.everything, self.workspace.selected)
         for table, column, value in values:
             arrays = self._tables[table].arrays
             self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
@@ -400,17 +453,6 @@ class SolverVBD(SolverBase):
         if self._tables["body"].count:
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
-
-    def _select(self, world_mask: Any) -> wp.array:
-        """The mask with one entry per world and one for what belongs to none, in memory that a graph may keep."""
-        w, worlds = self.workspace, self.model.world_count
-        if world_mask is None:
-            return w.everything
-        check_mask(world_mask, worlds, self.device)
-        if len(world_mask) == worlds + 1:
-            return world_mask
-        self._launch(widen_mask, worlds + 1, [world_mask], [w.selected])
-        return w.selected
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -424,7 +466,7 @@ class SolverVBD(SolverBase):
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
-            self._check_bodies()
+            check_bodies(self._tables, self.integrate_with_external_rigid_solver)
 
     def rebuild_bvh(self, state: Any) -> None:
         """Build the trees of self-contact anew, for the positions of a state; without self-contact there are none to build.
@@ -476,7 +518,13 @@ class SolverVBD(SolverBase):
         if overflow and not self._warned_overflow:
             self._warned_overflow = True
             warnings.warn(f"SolverVBD: contacts were lost: {overflow} (needed, available); make the buffers larger", stacklevel=2)
-        return Status(self._steps, overflow, functools.partial(launch_directly, self._residual) if self._steps else None)
+        measure = functools.partial(launch_directly, self._residual) if self._steps else None
+        return Status(self._steps, overflow, self._iterations_taken() if self._steps else 0, measure)
+
+    def _iterations_taken(self) -> int:
+        if self.particle_tolerance == 0.0 or self._acceleration is None:
+            return self.iterations if self.workspace.particles else 0
+        return self._acceleration.iterations
 
     def _residual(self) -> float:
         w = self.workspace
@@ -541,9 +589,8 @@ class SolverVBD(SolverBase):
             raise RuntimeError(
                 "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
             )
-        count = self._tables["particle"].count
         active = active_elements(self._tables)
-        self._colors = self._check_colors(active, count)
+        self._colors = check_colors(self.model, self._tables, active)
         kinds = tuple(a[0] for a in active)
         self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
         self._active = active
@@ -556,7 +603,7 @@ class SolverVBD(SolverBase):
         self._recorder.forget()
         particles = self._tables["particle"]
         self._chain: Any = None
-        self._lanes = None
+        self._lanes: Any = None
         if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
             colors = [color.numpy() for color in self._colors]
             place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
@@ -564,42 +611,37 @@ class SolverVBD(SolverBase):
             self._lanes = LaneSweep(self._active, self._tables, colors, place, points, friction, self._recorder)
         else:
             self._pack_chain()
-        self._bind_surface()
+        motion, particle = self.workspace.vertices, np.arange(particles.count, dtype=np.int32)
+        if self._lanes is not None:
+            motion, particle = self._lanes.motion, self._lanes.particle
+        options, worlds = (self.particle_acceleration, self.particle_tolerance), self.model.world_count
+        self._acceleration: Any = make_acceleration(*options, particles, worlds, particle, motion.displacement, self._recorder)
+        self._bind_surface(motion, particle)
 
-    def _bind_surface(self) -> None:
+    def _bind_surface(self, motion: Any, particle: np.ndarray) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
         self._surface: SelfContact | None = None
         self._facets: FacetContacts | None = None
+        self._planes: Any = None
+        self._motion, self._place = motion, places_of(particle, self._tables["particle"].count)
         if self._self_contact is not None and self._tables["tri"].count:
-            motion, particle = self._indices()
             worlds, seen = self.model.world_count, self.workspace.vertices.seen
             self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
             if self._lanes is not None:
                 self._lanes.groups.met = self._surface.features.most
         if self._facet_room:
             self._make_facets()
-        self._planes: Any = None
         if self._self_contact is not None and self._tables["shape"].count and self._tables["particle"].count:
-            motion, particle = self._indices()
-            place, start = places_of(particle, self._tables["particle"].count), self.workspace.vertices.start
-            self._planes = ShapePlanes(place, len(particle), motion.displacement, self._tables, start, self._recorder)
+            start = self.workspace.vertices.start
+            self._planes = ShapePlanes(self._place, len(particle), motion.displacement, self._tables, start, self._recorder)
             self._planes.reserve(self.workspace.row_capacity)
-
-    def _indices(self) -> tuple[Any, np.ndarray]:
-        """The motion of particles in the order in which the sweeps keep them, and the particle of every index."""
-        if self._lanes is not None:
-            return self._lanes.motion, self._lanes.particle
-        return self.workspace.vertices, np.arange(self._tables["particle"].count, dtype=np.int32)
 
     def _make_facets(self) -> None:
         """Contacts of edges and faces with shapes: made when there may be any."""
         if self._facets is None:
-            (motion, particle), surface = self._indices(), self._surface
-            places = places_of(particle, self._tables["particle"].count)
-            features = (
-                Features(places, len(particle), motion.displacement, [0], self._recorder) if surface is None else surface.features
-            )
-            start = self.workspace.vertices.start
+            surface, displacement, start = self._surface, self._motion.displacement, self.workspace.vertices.start
+            size = len(self._place) if self._lanes is None else len(self._lanes.particle)
+            features = Features(self._place, size, displacement, [0], self._recorder) if surface is None else surface.features
             self._facets = FacetContacts(features, surface is not None, self._tables, start, self._recorder)
             if self._lanes is not None:
                 self._lanes.groups.met = features.most
@@ -621,6 +663,8 @@ class SolverVBD(SolverBase):
         if not self._tables["particle"].count:
             return []
         sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
+        if self._acceleration is not None:
+            sweep = [*sweep, *self._acceleration.kernels]
         surface = [kernel for part in (self._surface, self._planes) if part is not None for kernel in part.kernels]
         step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
@@ -640,71 +684,3 @@ class SolverVBD(SolverBase):
     @property
     def _shapes(self) -> Any:
         return self._tables["shape"].struct
-
-    def _check_colors(self, active: list[Any], count: int) -> list[wp.array]:
-        groups = self.model.particle_color_groups
-        if count and not groups:
-            raise ValueError(
-                f"SolverVBD: the model has {count} particles but model.particle_color_groups is empty; call ModelBuilder.color() or "
-                "ModelBuilder.set_coloring() before finalize()"
-            )
-        if self._tables["body"].count and not self.model.body_color_groups:
-            raise ValueError(
-                "SolverVBD: the model has bodies but model.body_color_groups is empty; call ModelBuilder.color() before finalize()"
-            )
-        colors = check_coloring("particle", [group.numpy() for group in groups], count)
-        for element, rows, stencils in active:
-            conflict = find_conflict(colors, stencils)
-            if conflict is not None:
-                k, i, j = conflict
-                raise ValueError(
-                    f"SolverVBD: particles {i} and {j} have the same colour but share {element.name} {rows[k]}; call "
-                    "ModelBuilder.color() after all elements are added"
-                )
-        return [group for group in groups if len(group)]
-
-    def _check_bodies(self) -> None:
-        if self.integrate_with_external_rigid_solver or not self._tables["body"].count:
-            return
-        arrays = self._tables["body"].arrays
-        dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
-        if dynamic.any():
-            first = int(np.flatnonzero(dynamic)[0])
-            raise NotImplementedError(
-                f"SolverVBD: body {arrays['label'][first]!r} (index {first}) is dynamic ({int(dynamic.sum())} in all), and rigid-body "
-                "dynamics is not available yet; pass is_kinematic=True, use body=-1 for static shapes, or let another solver move "
-                "the bodies (integrate_with_external_rigid_solver=True)"
-            )
-
-    def _check_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
-        if not 0.0 < dt < float("inf"):
-            raise ValueError(f"SolverVBD.step: expected dt > 0 s, found {dt}")
-        check_material(self.model)
-        count, bodies = self._tables["particle"].count, self._tables["body"].count
-        moved = ("body_q",) if self.integrate_with_external_rigid_solver else ("body_q", "body_qd")
-        for name, state in (("state_in", state_in), ("state_out", state_out)):
-            fields = ("particle_q", "particle_qd", "particle_f") if name == "state_in" else ("particle_q", "particle_qd")
-            check_arrays(f"SolverVBD.step: {name}", state, fields, count, "particles", self.device)
-            if bodies:
-                check_arrays(f"SolverVBD.step: {name}", state, moved, bodies, "bodies", self.device)
-        if contacts is not None and contacts.soft_contact_count.device != self.device:
-            raise ValueError(
-                f"SolverVBD.step: contacts are on device {contacts.soft_contact_count.device}, the solver on {self.device}"
-            )
-        if not self._warned_unswapped and count and not captured_by_user(self.device):
-            self._notice_unswapped(state_in, state_out)
-
-    def _notice_unswapped(self, state_in: Any, state_out: Any) -> None:
-        """A loop that forgets to swap its states stands still; say so once. Reads the device only when the pair repeats."""
-        pair = (id(state_in), id(state_out))
-        if pair == self._last_pair and state_in is not state_out and self._steps < 8:
-            start = self.particle_q_prev.numpy()
-            moved = not np.array_equal(self.workspace.vertices.x.numpy()[: len(start)], start)
-            if moved and np.array_equal(state_in.particle_q.numpy(), start):
-                self._warned_unswapped = True
-                warnings.warn(
-                    "SolverVBD.step was called twice with the same states and an unchanged state_in, so the simulation stands still; "
-                    "swap them after each step: state_in, state_out = state_out, state_in",
-                    stacklevel=4,
-                )
-        self._last_pair = pair

@@ -113,13 +113,15 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
         work: Work, color: wp.array(dtype=wp.int32), particles: Particles, chain: Chain, rows: ContactRows,
-        features: FeatureContacts, vertices: VertexMotion, dt: float, displacement: wp.array(dtype=wp.vec3),
+        features: FeatureContacts, done: wp.array(dtype=wp.int32), vertices: VertexMotion, dt: float,
+        displacement: wp.array(dtype=wp.vec3),
     ):  # fmt: skip
+        """Newton steps of the particles of a colour, in worlds that are not done."""
         j = first_item(work, wp.tid())
         while j >= 0:
             i = color[j]
             displacement[i] = vertices.displacement[i]
-            if not is_fixed(particles, i):
+            if done[particles.world[i]] == 0 and not is_fixed(particles, i):
                 gradient, hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
                 displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)

@@ -79,6 +79,7 @@ class Workspace:
         self.device = device
         self.everything = wp.full(worlds + 1, True, dtype=wp.bool, device=device)
         self.selected = wp.zeros(worlds + 1, dtype=wp.bool, device=device)
+        self.no_world_done = wp.zeros(worlds + 1, dtype=wp.int32, device=device)
         self.rows: Any = None
         self.memory: Any = None
         self.particles = particles
