@@ -178,7 +178,7 @@ def test_a_resting_cloth_is_left_alone():
         model = lying()
         solver = SolverVBD(model, **OPTIONS)
         if not planes:
-            solver._planes = None
+            solver._surface_rows.planes = None
         drive = simulate(model, steps=200, dt=1 / 240, solver=solver)
         assert drive.contacts.lookahead == (1 / 240 if planes else 0.0)
         ends.append(drive)
@@ -199,7 +199,7 @@ def test_soft_contact_holds_at_the_surface():
 def test_without_self_contact_there_are_no_planes():
     model = lying()
     drive = simulate(model, steps=3, dt=1 / 240)
-    assert drive.solver._planes is None and drive.contacts.lookahead == 0.0
+    assert drive.solver._surface_rows.planes is None and drive.contacts.lookahead == 0.0
 
 
 def test_between_walls():

@@ -38,15 +38,14 @@ from hooke.solvers.vbd.contacts import (
     meet_bodies,
     ramp_rows,
 )
-from hooke.solvers.vbd.facets import FacetContacts
-from hooke.solvers.vbd.features import FeatureContacts, Features, places_of
+from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
-from hooke.solvers.vbd.shape_planes import ShapePlanes
+from hooke.solvers.vbd.surface_rows import SurfaceRows
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -177,9 +176,8 @@ class SolverVBD(SolverBase):
         check_step(self, state_in, state_out, contacts, dt)
         if self.workspace.particles and not captured_by_user(self.device):
             self._swaps.notice(self.workspace.vertices, state_in, state_out)
-        self._prepare(contacts, dt)
-        if self._planes is not None and isinstance(contacts, Contacts):
-            contacts.lookahead = dt
+        self._prepare(contacts)
+        self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
         key = self._key(state_in, state_out, contacts, dt)
         if self._surface is None:
             self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
@@ -195,7 +193,7 @@ class SolverVBD(SolverBase):
             self._begin(state_in, state_out, contacts, dt)
             for number in range(self.iterations):
                 self._iterate(number, contacts, dt)
-            self._stay_outside(contacts)
+            self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -207,9 +205,7 @@ class SolverVBD(SolverBase):
         self._bind_contacts(contacts, bodies, dt)
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
-        if self._planes is not None and has_rows(contacts):
-            self._planes.bind(soft_rows(contacts), bodies, not self.integrate_with_external_rigid_solver)
-            self._planes.project()
+        self._surface_rows.begin(contacts, bodies, self._material(), dt, not self.integrate_with_external_rigid_solver)
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
@@ -222,11 +218,6 @@ class SolverVBD(SolverBase):
         if self._acceleration is not None:
             self._accelerate(number)
 
-    def _stay_outside(self, contacts: Any) -> None:
-        """With self-contact, ways that lead through a shape end before it."""
-        if self._planes is not None and has_rows(contacts):
-            self._planes.project()
-
     def _step_apart(
         self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
     ) -> None:
@@ -235,7 +226,7 @@ class SolverVBD(SolverBase):
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        outside = functools.partial(self._stay_outside, contacts)
+        outside = functools.partial(self._surface_rows.stay_outside, contacts)
         for stage in surface.stages(begin, iterations, self._take_limited, outside):
             self._run_stage((stage.name, *key), stage)
             surface.settle(stage.search)
@@ -265,19 +256,15 @@ class SolverVBD(SolverBase):
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), has_facets(contacts), dt)
         return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
-    def _prepare(self, contacts: Any, dt: float) -> None:
+    def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
         if self._versions() != self._packed_versions:
             launch_directly(self._bind_elements)
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
             launch_directly(self._reserve_rows, rows)
-        if has_facets(contacts) and rows > self._facet_room:
-            launch_directly(self._reserve_facets, rows)
-        if self._planes is not None and rows > self._planes.room:
-            launch_directly(self._reserve_planes, rows)
-        if self._facets is not None:
-            self._facets.features.contacts.slip = self.friction_epsilon * dt
+        if self._surface_rows.lacks_room(contacts):
+            launch_directly(self._reserve_surface_rows, contacts)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -291,8 +278,6 @@ class SolverVBD(SolverBase):
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
-        if self._facets is not None:
-            self._facets.bind(soft_rows(contacts) if has_facets(contacts) else None, bodies, self._material(), dt)
         if not has_rows(contacts):
             self._recorder.alone(w.rows.first.zero_)
             return
@@ -315,10 +300,10 @@ class SolverVBD(SolverBase):
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
         if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, self._features, dt)
+            self._lanes.sweep(number, w.rows, self._surface_rows.features, dt)
         else:
             # Particles of one colour share no element, but they may meet.
-            features = self._features
+            features = self._surface_rows.features
             apart = w.vertices.displacement if features is None else w.found
             done = w.no_world_done if self._acceleration is None else self._acceleration.progress.done
             inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), done, w.vertices, dt]
@@ -338,8 +323,7 @@ class SolverVBD(SolverBase):
         if self._lanes is not None:
             self._lanes.finish(w.vertices)
         self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
-        if has_facets(contacts) and self._facets is not None:
-            self._facets.ramp(soft_rows(contacts), self._material())
+        self._surface_rows.ramp(contacts, self._material())
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -502,8 +486,7 @@ class SolverVBD(SolverBase):
         w = self.workspace
         inputs = [w.rows, w.vertices, self._dt, contacts.rigid_contact_max]
         self._launch(self._write_forces, w.particles, inputs, [contacts.force])
-        if has_facets(contacts) and self._facets is not None:
-            self._facets.write_forces(soft_rows(contacts), contacts.rigid_contact_max, contacts.force)
+        self._surface_rows.write_forces(contacts)
 
     @property
     def status(self) -> Status:
@@ -535,7 +518,7 @@ class SolverVBD(SolverBase):
         load_kernels([self._measure_imbalance], self.device)
         if self._surface is not None:
             self._surface.refresh()
-        inputs = [self._particles, self._chain, w.rows, self._features or FeatureContacts(), w.vertices, self._dt]
+        inputs = [self._particles, self._chain, w.rows, self._surface_rows.features or FeatureContacts(), w.vertices, self._dt]
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
@@ -551,7 +534,7 @@ class SolverVBD(SolverBase):
         points = self._tables[ATTACHMENT_TABLE.name].count + 1
         self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
-        self._facet_room = self._rows_in_advance() if getattr(self.model, "soft_contact_surface", False) else 0
+        self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
         self._bind_elements()
 
     def _rows_in_advance(self) -> int:
@@ -564,14 +547,10 @@ class SolverVBD(SolverBase):
         self._check_growth(rows, self.workspace.row_capacity)
         self.workspace.reserve(rows)
 
-    def _reserve_facets(self, rows: int) -> None:
-        self._check_growth(rows, self._facet_room, " of edges and faces")
-        self._facet_room = rows
-        self._make_facets()
-
-    def _reserve_planes(self, rows: int) -> None:
-        self._check_growth(rows, self._planes.room, " and self-contact")
-        self._planes.reserve(rows)
+    def _reserve_surface_rows(self, contacts: Any) -> None:
+        self._check_growth(contacts.soft_contact_max, self._surface_rows.facet_room, " of edges and faces")
+        self._expect_facets |= has_facets(contacts)
+        self._surface_rows.reserve(contacts.soft_contact_max, has_facets(contacts))
 
     def _check_growth(self, rows: int, room: int, what: str = "") -> None:
         if captured_by_user(self.device):
@@ -621,38 +600,15 @@ class SolverVBD(SolverBase):
     def _bind_surface(self, motion: Any, particle: np.ndarray) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
         self._surface: SelfContact | None = None
-        self._facets: FacetContacts | None = None
-        self._planes: Any = None
-        self._motion, self._place = motion, places_of(particle, self._tables["particle"].count)
         if self._self_contact is not None and self._tables["tri"].count:
             worlds, seen = self.model.world_count, self.workspace.vertices.seen
             self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
-            if self._lanes is not None:
-                self._lanes.groups.met = self._surface.features.most
-        if self._facet_room:
-            self._make_facets()
-        if self._self_contact is not None and self._tables["shape"].count and self._tables["particle"].count:
-            start = self.workspace.vertices.start
-            self._planes = ShapePlanes(self._place, len(particle), motion.displacement, self._tables, start, self._recorder)
-            self._planes.reserve(self.workspace.row_capacity)
-
-    def _make_facets(self) -> None:
-        """Contacts of edges and faces with shapes: made when there may be any."""
-        if self._facets is None:
-            surface, displacement, start = self._surface, self._motion.displacement, self.workspace.vertices.start
-            size = len(self._place) if self._lanes is None else len(self._lanes.particle)
-            features = Features(self._place, size, displacement, [0], self._recorder) if surface is None else surface.features
-            self._facets = FacetContacts(features, surface is not None, self._tables, start, self._recorder)
-            if self._lanes is not None:
-                self._lanes.groups.met = features.most
-            load_kernels(self._facets.kernels, self.device)
-        self._facets.reserve(self._facet_room)
-
-    @property
-    def _features(self) -> FeatureContacts | None:
-        """Contacts between features of the surface, and of edges and faces with shapes; None where there cannot be any."""
-        owner = self._surface or self._facets
-        return None if owner is None else owner.features.contacts
+        start = self.workspace.vertices.start
+        self._surface_rows = SurfaceRows(self._tables, self._surface, motion, particle, start, self._lanes, self._recorder)
+        if self._self_contact is not None:
+            self._surface_rows.add_planes(self.workspace.row_capacity)
+        if self._expect_facets:
+            self._surface_rows.reserve(self.workspace.row_capacity, facets=True)
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
@@ -665,7 +621,7 @@ class SolverVBD(SolverBase):
         sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
         if self._acceleration is not None:
             sweep = [*sweep, *self._acceleration.kernels]
-        surface = [kernel for part in (self._surface, self._planes) if part is not None for kernel in part.kernels]
+        surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
         step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
 
