@@ -62,8 +62,7 @@ def measure(name: str, case: Case, way: str) -> tuple[dict[str, Any], dict[str, 
         engine.start_graph()
     ms = time_steps(engine, case)
     peak = peak_memory()
-    engine.move_held()
-    before = engine.state()
+    before = engine.step_start()
     engine.step()
     after = engine.state()
     arrays = {f"model_{key}": value for key, value in engine.export().items()}

@@ -29,6 +29,11 @@ class Engine(Protocol):
     def move_held(self) -> None:
         """Put what is held, and moves, where it belongs in the next step; nothing happens when that is done already."""
 
+    def step_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """The state that the next step starts from, as the engine sees it: what is held has jumped to its new place already, unless
+        the engine moves it over the step.
+        """
+
     def step(self) -> None:
         """Move what is held, detect contacts and take one time step."""
 

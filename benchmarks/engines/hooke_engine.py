@@ -50,6 +50,9 @@ class HookeEngine:
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.states[0].particle_q.numpy().copy(), self.states[0].particle_qd.numpy().copy()
 
+    def step_start(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.state()
+
     def overflow(self) -> dict[str, Any]:
         return dict(self.solver.status.overflow)
 

@@ -78,6 +78,10 @@ class MujocoEngine:
     def start_graph(self) -> None:
         raise ValueError("MuJoCo has no graphs; it runs in the way 'plain' only")
 
+    def step_start(self) -> tuple[np.ndarray, np.ndarray]:
+        self.move_held()
+        return self.state()
+
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         x = self.data.flexvert_xpos.copy()
         return x, np.full_like(x, np.nan)

@@ -91,6 +91,10 @@ class NewtonEngine:
             graphs.append(capture.graph)
         self.graphs = graphs
 
+    def step_start(self) -> tuple[np.ndarray, np.ndarray]:
+        self.move_held()
+        return self.state()
+
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.states[0].particle_q.numpy().copy(), self.states[0].particle_qd.numpy().copy()
 
