@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.soft import Candidates, Pass, Poses, Sightings, finish_count, make_detection, make_sightings, place_shapes
+from hooke.collision.soft import (
+    Candidates,
+    Pass,
+    Poses,
+    Sightings,
+    finish_count,
+    make_detection,
+    make_sightings,
+    place_moving_shapes,
+    place_shapes,
+)
 from hooke.collision.soft_surface import Facets, list_facets, make_surface_detection
 from hooke.execution.compile import start_loading, wait_loaded
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
@@ -74,9 +84,12 @@ class CollisionPipeline:
         self._poses = Poses()
         self._poses.pose = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
         self._poses.inverse = wp.zeros(len(codes), dtype=wp.transform, device=model.device)
+        self._poses.velocity = wp.zeros(len(codes), dtype=wp.vec3, device=model.device)
+        self._poses.spin = wp.zeros(len(codes), dtype=wp.float32, device=model.device)
         self._seen = make_sightings(count, len(corners), model.device)
         self._end = wp.zeros(count + len(corners), dtype=wp.int32, device=model.device)
         self._no_body = wp.zeros(0, dtype=wp.transform, device=model.device)
+        self._at_rest = wp.zeros(self._tables["body"].count, dtype=wp.spatial_vector, device=model.device)
         kernels = [self._detect_contacts, *([self._detect_facets] if self._detect_facets else []), place_shapes, finish_count]
         self._loading = start_loading(kernels if self.soft_contact_pair_count else [], model.device)
         if not model.device.is_cpu:
@@ -86,11 +99,14 @@ class CollisionPipeline:
         self.rigid_contact_max = 0
         model.soft_contact_max = self.soft_contact_max
         model.rigid_contact_max = self.rigid_contact_max
+        model.soft_contact_surface = len(corners) > 0
 
     def contacts(self) -> Contacts:
         """A new buffer of the pipeline's size."""
         requested = getattr(self.model, "requested_contact_attributes", None)
-        return Contacts(self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested)
+        made = Contacts(self.rigid_contact_max, self.soft_contact_max, device=self.model.device, requested_attributes=requested)
+        made.soft_contact_surface = self._detect_facets is not None
+        return made
 
     def collide(self, state: State, contacts: Contacts, *, soft_contact_margin: float | None = None) -> None:
         """Find all contacts at ``state`` and write them to ``contacts``.
@@ -104,6 +120,7 @@ class CollisionPipeline:
         if not 0.0 <= gap < float("inf"):
             raise ValueError(f"CollisionPipeline.collide: expected soft_contact_margin >= 0, found {gap}")
         self._wait()
+        contacts.soft_contact_surface = self._detect_facets is not None
         with self._recorder.lock:  # the scratch memory is the pipeline's
             if contacts.soft_contact_max >= self.soft_contact_pair_count:
                 self._recorder.run(self._key(state, contacts, gap), self._detect, state, contacts, float(gap))
@@ -116,7 +133,8 @@ class CollisionPipeline:
     def _key(self, state: State, contacts: Contacts, gap: float) -> tuple[Any, ...]:
         """All that the launches depend on, beside the contents of arrays."""
         versions = self._tables["particle"].version, self._tables["shape"].version
-        return gap, contacts.soft_contact_max, *versions, pointers(state.particle_q, state.body_q, contacts)
+        moving = contacts.lookahead, pointers(state.particle_qd, state.body_qd) if contacts.lookahead else ()
+        return gap, contacts.soft_contact_max, *versions, pointers(state.particle_q, state.body_q, contacts), *moving
 
     def _wait(self) -> None:
         """Until the kernels are there: on a CPU they compile while other things are made, such as a solver with its own kernels."""
@@ -130,10 +148,19 @@ class CollisionPipeline:
 
     def _count_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
         if self.soft_contact_pair_count:
-            body_q = self._no_body if state.body_q is None else state.body_q
-            self._recorder.launch(place_shapes, self._tables["shape"].count, [self._tables["shape"].struct, body_q], [self._poses])
+            self._place_shapes(state, contacts.lookahead)
             self._pass(state, contacts, gap, writing=False)
             self._recorder.alone(wp.utils.array_scan, self._seen.number, self._end)
+
+    def _place_shapes(self, state: State, lookahead: float) -> None:
+        shapes = self._tables["shape"]
+        body_q = self._no_body if state.body_q is None else state.body_q
+        if lookahead > 0.0:
+            body_qd = self._at_rest if state.body_qd is None else state.body_qd
+            inputs = [shapes.struct, self._tables["body"].struct, body_q, body_qd, lookahead]
+            self._recorder.launch(place_moving_shapes, shapes.count, inputs, [self._poses])
+        else:
+            self._recorder.launch(place_shapes, shapes.count, [shapes.struct, body_q], [self._poses])
 
     def _write_contacts(self, state: State, contacts: Contacts, gap: float) -> None:
         if self.soft_contact_pair_count:
@@ -144,6 +171,7 @@ class CollisionPipeline:
     def _pass(self, state: State, contacts: Contacts, gap: float, writing: bool) -> None:
         todo = Pass()
         todo.gap, todo.writes, todo.x, todo.end = gap, int(writing), state.particle_q, self._end
+        todo.lookahead, todo.v = contacts.lookahead, state.particle_qd
         todo.block = _BLOCK if self.model.device.is_cpu else 1
         tables = [self._tables["particle"].struct, self._tables["shape"].struct, self._candidates, self._poses]
         outputs = [contacts.soft_rows, self._seen]

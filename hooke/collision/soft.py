@@ -16,16 +16,17 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.kind import SurfacePoint
 from hooke.geometry.shapes import shape_distance_of, shape_kind
 from hooke.model.contacts import SoftRows
-from hooke.model.enums import ParticleFlags, ShapeFlags
-from hooke.model.tables import Particles, Shapes
+from hooke.model.enums import BodyFlags, ParticleFlags, ShapeFlags
+from hooke.model.tables import Bodies, Particles, Shapes
 
 __all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "make_sightings",
-           "out_of_reach", "place_shapes", "write_row"]  # fmt: skip
+           "out_of_reach", "place_moving_shapes", "place_shapes", "way_ahead", "way_of", "write_row"]  # fmt: skip
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
 ROUNDING = wp.constant(1.0e-5)
 """Part of its distance from the origin by which a box is made larger."""
 UNLIMITED = wp.constant(1.0e10)
+KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
 COLLIDE_PARTICLES = wp.constant(int(ShapeFlags.COLLIDE_PARTICLES))
 
 
@@ -48,23 +49,31 @@ class Candidates:
 class Pass:
     """A pass over particles at ``x``: it counts their rows, or it ``writes`` them up to ``end`` of every particle.
 
-    ``gap`` [m] beyond the contact distance makes a row. A thread does ``block`` particles, since a CPU copies all arguments for every
-    thread.
+    ``gap`` [m] beyond the contact distance makes a row, and so does what a particle with velocity ``v`` and a shape may approach each
+    other in the time ``lookahead`` [s]; without that ``v`` is not read. A thread does ``block`` particles, since a CPU copies all
+    arguments for every thread.
     """
 
     gap: wp.float32
+    lookahead: wp.float32
     writes: wp.int32
     block: wp.int32
     x: wp.array(dtype=wp.vec3)
+    v: wp.array(dtype=wp.vec3)
     end: wp.array(dtype=wp.int32)
 
 
 @wp.struct
 class Poses:
-    """World poses of all shapes, and their inverses."""
+    """World poses of all shapes, and the inverses of those at which they are looked at.
+
+    With a lookahead also the ``velocity`` of their origins, and by how much that of their other points differs at most, ``spin``.
+    """
 
     pose: wp.array(dtype=wp.transform)
     inverse: wp.array(dtype=wp.transform)
+    velocity: wp.array(dtype=wp.vec3)
+    spin: wp.array(dtype=wp.float32)
 
 
 @wp.struct
@@ -87,6 +96,15 @@ def make_sightings(particles: int, facets: int, device: Any) -> Sightings:
     seen.answer = wp.zeros(particles + facets, dtype=SurfacePoint, device=device)
     seen.weights = wp.zeros(facets, dtype=wp.vec3, device=device)
     return seen
+
+
+@wp.func
+def way_ahead(i: int, s: int, todo: Pass, poses: Poses):
+    """How far particle ``i`` and shape ``s`` may approach each other in the time to look ahead."""
+    way = float(0.0)
+    if todo.lookahead > 0.0:
+        way = todo.lookahead * (wp.length(todo.v[i] - poses.velocity[s]) + poses.spin[s])
+    return way
 
 
 @functools.cache
@@ -132,7 +150,8 @@ def make_detection(codes: tuple[int, ...]) -> Any:
             p = wp.transform_point(poses.inverse[s], todo.x[i])
             answer = seen.answer[i]
             if known != 1:
-                answer = nearest(s, p, particles.radius[i] + todo.gap + shapes.margin[s], shapes, candidates)
+                reach = particles.radius[i] + todo.gap + shapes.margin[s] + way_ahead(i, s, todo, poses)
+                answer = nearest(s, p, reach, shapes, candidates)
             if answer.found != 0:
                 if known < 0:
                     seen.candidate[i] = c
@@ -172,6 +191,12 @@ def make_detection(codes: tuple[int, ...]) -> Any:
 
 
 @wp.func
+def way_of(i: int, todo: Pass):
+    """How far a particle moves in the time to look ahead."""
+    return todo.lookahead * wp.length(todo.v[i])
+
+
+@wp.func
 def is_clear(
     begin: int, end: int, todo: Pass, particles: Particles, shapes: Shapes, candidates: Candidates, poses: Poses
 ):  # fmt: skip
@@ -180,18 +205,21 @@ def is_clear(
     lower = todo.x[begin]
     upper = lower
     size = float(0.0)
+    ahead = float(0.0)
     spoilt = float(0.0)
     for i in range(begin, end):
         x = todo.x[i]
         lower = wp.min(lower, x)
         upper = wp.max(upper, x)
         size = wp.max(size, particles.radius[i])
+        if todo.lookahead > 0.0:
+            ahead = wp.max(ahead, way_of(i, todo))
         spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
         if particles.world[i] != w:
             return 0
     if spoilt != 0.0:
         return 0
-    return out_of_reach(w, lower, upper, size, todo, shapes, candidates, poses)
+    return out_of_reach(w, lower, upper, size + ahead, todo, shapes, candidates, poses)
 
 
 @wp.func
@@ -208,6 +236,8 @@ def out_of_reach(
         turn = wp.quat_to_matrix(wp.transform_get_rotation(inverse))
         rounding = ROUNDING * (wp.length(lower) + wp.length(upper) + wp.length(wp.transform_get_translation(inverse)))
         reach = size + todo.gap + shapes.margin[s] + rounding
+        if todo.lookahead > 0.0:
+            reach += todo.lookahead * (wp.length(poses.velocity[s]) + poses.spin[s])
         apart = int(0)
         for k in range(3):
             extent = reach + wp.abs(turn[k, 0]) * half[0] + wp.abs(turn[k, 1]) * half[1] + wp.abs(turn[k, 2]) * half[2]
@@ -247,6 +277,39 @@ def place_shapes(work: Work, shapes: Shapes, body_q: wp.array(dtype=wp.transform
             pose = body_q[shapes.body[s]] * pose
         poses.pose[s] = pose
         poses.inverse[s] = wp.transform_inverse(pose)
+        s = next_item(work, s)
+
+
+@wp.kernel(enable_backward=False)
+def place_moving_shapes(
+    work: Work, shapes: Shapes, bodies: Bodies, body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector),
+    lookahead: float, poses: Poses,
+):  # fmt: skip
+    """The same with velocities. Kinematic bodies have been moved already: they are looked at where they come from."""
+    s = first_item(work, wp.tid())
+    while s >= 0:
+        b = shapes.body[s]
+        pose = shapes.transform[s]
+        poses.velocity[s] = wp.vec3(0.0)
+        poses.spin[s] = 0.0
+        before = pose
+        if b >= 0:
+            pose = body_q[b] * pose
+            before = pose
+            spin = wp.spatial_bottom(body_qd[b])
+            origin = wp.transform_get_translation(pose)
+            arm = origin - wp.transform_point(body_q[b], bodies.com[b])
+            poses.velocity[s] = wp.spatial_top(body_qd[b]) + wp.cross(spin, arm)
+            rate = wp.length(spin)
+            if rate > 0.0:
+                size = wp.max(-shapes.collision_aabb_lower[s], shapes.collision_aabb_upper[s])
+                poses.spin[s] = rate * wp.length(wp.max(size, wp.vec3(0.0)))
+            if (bodies.flags[b] & KINEMATIC) != 0:
+                turn = wp.quat_from_axis_angle(spin / wp.max(rate, 1.0e-30), -lookahead * rate)
+                center = origin - arm - lookahead * wp.spatial_top(body_qd[b])
+                before = wp.transform(center + wp.quat_rotate(turn, arm), turn * wp.transform_get_rotation(pose))
+        poses.pose[s] = pose
+        poses.inverse[s] = wp.transform_inverse(before)
         s = next_item(work, s)
 
 

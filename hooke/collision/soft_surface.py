@@ -25,7 +25,19 @@ from hooke.collision.facet import (
     make_on_convex,
 )
 from hooke.collision.facet_mesh import make_on_edge, make_on_face
-from hooke.collision.soft import ACTIVE, COLLIDE_PARTICLES, UNLIMITED, Candidates, Pass, Poses, Sightings, out_of_reach, write_row
+from hooke.collision.soft import (
+    ACTIVE,
+    COLLIDE_PARTICLES,
+    UNLIMITED,
+    Candidates,
+    Pass,
+    Poses,
+    Sightings,
+    out_of_reach,
+    way_ahead,
+    way_of,
+    write_row,
+)
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.kind import GeoType, SurfacePoint
 from hooke.geometry.shapes import shape_distance_of, shape_kind
@@ -253,6 +265,9 @@ def _make_nearest(codes: tuple[int, ...]) -> Any:
         facet.x1 = wp.transform_point(poses.inverse[s], todo.x[t[1]])
         facet.x2 = wp.transform_point(poses.inverse[s], todo.x[t[2]])
         facet.reach = radius_of(t, particles) + todo.gap + shapes.margin[s]
+        if todo.lookahead > 0.0:
+            way = wp.max(way_ahead(t[0], s, todo, poses), way_ahead(t[1], s, todo, poses))
+            facet.reach += wp.max(way, way_ahead(t[2], s, todo, poses))
         lowest = Sample(wp.vec3(0.0), 0.0, wp.vec3(0.0, 0.0, 1.0), 0)
         if (shapes.flags[s] & COLLIDE_PARTICLES) == 0 or is_far(
             facet, shapes.collision_aabb_lower[s], shapes.collision_aabb_upper[s]
@@ -358,10 +373,13 @@ def is_clear(
     lower = todo.x[first[0]]
     upper = lower
     size = float(0.0)
+    ahead = float(0.0)
     spoilt = float(0.0)
     for f in range(begin, end):
         v = twice(facets.corners[f])
         size = wp.max(size, radius_of(v, particles))
+        if todo.lookahead > 0.0:
+            ahead = wp.max(ahead, wp.max(wp.max(way_of(v[0], todo), way_of(v[1], todo)), way_of(v[2], todo)))
         if world_of(v, particles) != w:
             return 0
         for k in range(3):
@@ -371,4 +389,4 @@ def is_clear(
             spoilt += 0.0 * (x[0] + x[1] + x[2])  # becomes nan
     if spoilt != 0.0:
         return 0
-    return out_of_reach(w, lower, upper, size, todo, shapes, candidates, poses)
+    return out_of_reach(w, lower, upper, size + ahead, todo, shapes, candidates, poses)

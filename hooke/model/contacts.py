@@ -39,6 +39,8 @@ class Contacts:
         requested_attributes: ``"force"`` adds the array ``force``.
 
     Attributes:
+        lookahead: Time [s] by which a collision pass sees what approaches earlier; 0.0. A step of a solver with self-contact sets it
+            to its own length, for the passes that follow.
         contact_counters: int32 (4,): rigid rows, soft rows found.
         contact_generation: int32 (1,): grows with every pass and every :meth:`clear`; wraps to 0 after 2^31 - 1.
         rigid_contact_count: View of the first counter.
@@ -51,6 +53,7 @@ class Contacts:
         soft_contact_body_vel: Velocity of the surface [m/s] in the same frame, vec3.
         soft_contact_normal: Unit normal in world axes from the shape to the point, vec3.
         soft_contact_tids: Candidate pair of each row, int32.
+        soft_contact_surface: Whether there may be rows of edges and faces; set by the pipeline that fills the buffer.
         force: On request: per row the force [N] and the torque about the origin [N m] on shape 1 (rigid rows first) or on the
             particle (soft rows), world axes, spatial_vector; written by ``solver.update_contacts``.
     """
@@ -65,6 +68,8 @@ class Contacts:
             raise ValueError(f"Contacts: expected sizes >= 0, found {rigid_contact_max} and {soft_contact_max}")
         self.device = wp.get_device(device)
         self.rigid_contact_max = rigid_contact_max
+        self.soft_contact_surface = False
+        self.lookahead = 0.0
         self.requested_attributes = set(requested_attributes or ())
         self.contact_counters = wp.zeros(4, dtype=wp.int32, device=self.device)
         self.contact_generation = wp.zeros(1, dtype=wp.int32, device=self.device)

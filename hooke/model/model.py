@@ -46,6 +46,7 @@ class Model:
         soft_contact_mu: Friction of particles in contact; 0.5.
         rigid_contact_max: Rows of rigid contacts, published by the collision pipeline.
         soft_contact_max: Rows of particle contacts, published by the collision pipeline.
+        soft_contact_surface: Whether they may be of edges and faces, published by the collision pipeline.
     """
 
     AttributeAssignment = AttributeAssignment
@@ -67,6 +68,7 @@ class Model:
         self.soft_contact_mu = 0.5
         self.rigid_contact_max: int | None = None
         self.soft_contact_max: int | None = None
+        self.soft_contact_surface = False
         self.requested_contact_attributes: set[str] = set()
         self.custom_attributes: dict[str, CustomAttribute] = {}
         self._custom_values: dict[str, Any] = {}

@@ -354,7 +354,7 @@ def test_detection_intervals(folded, interval):
     )
     assert found == [0] * 40 and result.solver.status.ok
     assert result.q[16:, 2].min() > 1.0 - 0.02
-    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7, lambda: None)
+    stages = result.solver._surface.stages(lambda: None, [lambda: None] * 7, lambda: None, lambda: None)
     assert len(stages) == {-1: 3, 0: 3, 1: 2 * 7 + 1, 3: 2 * 3 + 1}[interval]
 
 

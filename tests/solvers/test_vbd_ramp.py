@@ -105,7 +105,7 @@ def test_without_a_ramp_nothing_changes():
 
 def test_without_a_ramp_nothing_is_launched_for_it(monkeypatch):
     launched = []
-    monkeypatch.setattr(SolverVBD, "_ramp_contacts", lambda self: launched.append(self))
+    monkeypatch.setattr(SolverVBD, "_ramp_contacts", lambda self, contacts: launched.append(self))
     for beta in (0.0, 1e5):
         assert not launched
         simulate(particle_on_plane(), steps=1, dt=DT, iterations=4, rigid_avbd_beta=beta)

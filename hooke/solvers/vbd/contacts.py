@@ -21,8 +21,9 @@ from hooke.model.tables import Particles, Shapes
 from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
-__all__ = ["ContactMaterial", "bind_rows", "count_rows", "forget_bodies", "forget_particles", "list_rows",
-           "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows"]  # fmt: skip
+__all__ = ["ContactMaterial", "bind_rows", "body_pose", "count_rows", "forget_bodies", "forget_particles", "has_facets", "has_rows",
+           "list_rows", "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows",
+           "row_count"]  # fmt: skip
 
 
 @wp.struct
@@ -40,6 +41,16 @@ class ContactMaterial:
     slip: wp.float32
     start: wp.float32
     beta: wp.float32
+
+
+def has_rows(contacts: Any) -> bool:
+    """Whether there may be any rows."""
+    return contacts is not None and contacts.soft_contact_max > 0
+
+
+def has_facets(contacts: Any) -> bool:
+    """Whether there may be rows of edges and faces; a buffer of another package does not say."""
+    return has_rows(contacts) and getattr(contacts, "soft_contact_surface", True)
 
 
 @wp.func

@@ -46,9 +46,12 @@ from hooke.math import (
     take_number,
     vector,
 )
+from hooke.model.tables import Particles
+from hooke.solvers.vbd.predict import is_fixed
 
-__all__ = ["FIELDS", "FeatureContacts", "FeatureMaterial", "Features", "Owners", "add_features", "add_lane_features",
-           "count_features", "list_features", "make_feature_kernels", "sort_features"]  # fmt: skip
+__all__ = ["FIELDS", "ROW", "FeatureContacts", "FeatureMaterial", "Features", "Owners", "add_features", "add_lane_features",
+           "contact_change", "contact_derivatives", "count_features", "find_free", "list_features", "make_feature_kernels",
+           "places_of", "sort_features"]  # fmt: skip
 
 FIELDS = 16
 """Numbers of a row, a cache line: normal (3) and distance at the start of the step; weights of the corners (4); stiffness, c/dt, friction,
@@ -312,8 +315,25 @@ def sort_features(work: Work, contacts: FeatureContacts, most: wp.array(dtype=wp
         group = next_item(work, group)
 
 
+@wp.kernel(enable_backward=False)
+def find_free(work: Work, particles: Particles, place: wp.array(dtype=wp.int32), free: wp.array(dtype=wp.float32)):
+    """Which indices forces move, where self-contact does not say it."""
+    p = first_item(work, wp.tid())
+    while p >= 0:
+        free[place[p]] = wp.where(is_fixed(particles, p), 0.0, 1.0)
+        p = next_item(work, p)
+
+
+def places_of(particle: np.ndarray, count: int) -> np.ndarray:
+    """Index of every one of ``count`` particles, given the particle of every index."""
+    place = np.zeros(count, np.int32)
+    place[particle[particle < count]] = np.flatnonzero(particle < count)
+    return place
+
+
 class Features:
-    """The contacts of a solver's indices, from several sources.
+    """The contacts of a solver's indices, from several sources: the first are those of edges and faces with shapes, the others the
+    pairs of self-contact.
 
     Args:
         place: Index of every particle.
@@ -326,10 +346,14 @@ class Features:
         contacts: What kernels read.
         most: Longest list of every 16 indices.
         first: First row of every source.
+        ends: Array of every source whose last entry is the number of its contacts.
+        free: 1 for every index that forces move, else 0.
     """
 
     def __init__(self, place: np.ndarray, size: int, displacement: wp.array, rooms: Sequence[int], recorder: Any):
         device, self._recorder = recorder.device, recorder
+        self.ends = [wp.zeros(1, dtype=wp.int32, device=device) for _ in rooms]
+        self.free = wp.zeros(size + 1, dtype=wp.float32, device=device)  # the last is of nobody
         self._number = wp.zeros(size + 1, dtype=wp.int32, device=device)
         self._filled = wp.zeros(size, dtype=wp.int32, device=device)
         self.most = wp.zeros(-(-size // LANES), dtype=wp.int32, device=device)
@@ -337,33 +361,54 @@ class Features:
         contacts.first = wp.zeros(size + 1, dtype=wp.int32, device=device)
         contacts.place = wp.array(place, dtype=wp.int32, device=device)
         contacts.displacement = displacement
-        self._size = size
-        self.reserve(rooms)
+        self._size, self._rooms = size, [0] * len(rooms)
+        self.reserve(0, rooms)
 
-    def reserve(self, rooms: Sequence[int]) -> None:
-        """Make room for some contacts of every source; those that are there are dropped."""
-        device, total = self._recorder.device, sum(rooms)
-        self._rooms, self.first = list(rooms), [sum(rooms[:k]) for k in range(len(rooms))]
-        self.contacts.row = wp.zeros(FIELDS * (total + 1), dtype=wp.float32, device=device)
-        self.contacts.corner = wp.full(4 * (total + 1), self._size, dtype=wp.int32, device=device)
-        self.contacts.entry = wp.full(4 * total + 1, 4 * total, dtype=wp.int32, device=device)
+    def reserve(self, source: int, rooms: Sequence[int]) -> None:
+        """Make room for some contacts of the sources from ``source`` on; the contacts of those before are kept."""
+        device, contacts = self._recorder.device, self.contacts
+        self._rooms[source : source + len(rooms)] = rooms
+        self.first = [sum(self._rooms[:k]) for k in range(len(self._rooms))]
+        old_row, old_corner, total, kept = contacts.row, contacts.corner, sum(self._rooms), self.first[source]
+        contacts.row = wp.zeros(FIELDS * (total + 1), dtype=wp.float32, device=device)
+        contacts.corner = wp.full(4 * (total + 1), self._size, dtype=wp.int32, device=device)
+        contacts.entry = wp.full(4 * total + 1, 4 * total, dtype=wp.int32, device=device)
+        if kept:
+            wp.copy(contacts.row, old_row, count=FIELDS * kept)
+            wp.copy(contacts.corner, old_corner, count=4 * kept)
 
-    def list(self, ends: Sequence[wp.array], free: wp.array) -> None:
-        """Make the list of every index.
-
-        Args:
-            ends: Array of every source whose last entry is the number of its contacts.
-            free: 1 for every index that forces move, else 0.
-        """
+    def list(self) -> None:
+        """Make the list of every index."""
         self._recorder.alone(self._number.zero_)
         self._recorder.alone(self._filled.zero_)
-        sources = list(zip(ends, self.first, self._rooms, strict=True))
+        sources = list(zip(self.ends, self.first, self._rooms, strict=True))
         for end, first, room in sources:
-            self._recorder.launch(count_features, room, [end, first, self.contacts, free], [self._number])
+            self._recorder.launch(count_features, room, [end, first, self.contacts, self.free], [self._number])
         self._recorder.alone(wp.utils.array_scan, self._number, self.contacts.first)
         for end, first, room in sources:
-            self._recorder.launch(list_features, room, [end, first, free], [self._filled, self.contacts])
+            self._recorder.launch(list_features, room, [end, first, self.free], [self._filled, self.contacts])
         self._recorder.launch(sort_features, len(self.most), [], [self.contacts, self.most])
+
+
+@wp.func
+def contact_change(contacts: FeatureContacts, k: int):
+    """How far the nearest points of contact ``k`` have moved relative to each other since the start of the step."""
+    change = wp.vec3(0.0)
+    for c in range(4):
+        change += contacts.row[ROW * k + 4 + c] * contacts.displacement[contacts.corner[4 * k + c]]
+    return change
+
+
+@wp.func
+def contact_derivatives(contacts: FeatureContacts, k: int):
+    """Gradient and block of contact ``k`` by that."""
+    r = ROW * k
+    normal = wp.vec3(contacts.row[r], contacts.row[r + 1], contacts.row[r + 2])
+    motion = wp.vec3(contacts.row[r + 13], contacts.row[r + 14], contacts.row[r + 15])
+    return feature_contact(
+        contact_change(contacts, k), motion, contacts.row[r + 3], normal, contacts.row[r + 11], contacts.row[r + 12],
+        contacts.row[r + 8], contacts.row[r + 9], contacts.row[r + 10], contacts.slip,
+    )  # fmt: skip
 
 
 @wp.func
@@ -373,18 +418,8 @@ def add_features(contacts: FeatureContacts, particle: int, gradient: wp.vec3, he
         i = contacts.place[particle]
         for e in range(contacts.first[i], contacts.first[i + 1]):
             entry = contacts.entry[e]
-            k = entry // 4
-            r = ROW * k
-            change = wp.vec3(0.0)
-            for c in range(4):
-                change += contacts.row[r + 4 + c] * contacts.displacement[contacts.corner[4 * k + c]]
-            normal = wp.vec3(contacts.row[r], contacts.row[r + 1], contacts.row[r + 2])
-            motion = wp.vec3(contacts.row[r + 13], contacts.row[r + 14], contacts.row[r + 15])
-            g, h = feature_contact(
-                change, motion, contacts.row[r + 3], normal, contacts.row[r + 11], contacts.row[r + 12], contacts.row[r + 8],
-                contacts.row[r + 9], contacts.row[r + 10], contacts.slip,
-            )  # fmt: skip
-            weight = contacts.row[r + 4 + entry % 4]
+            g, h = contact_derivatives(contacts, entry // 4)
+            weight = contacts.row[ROW * (entry // 4) + 4 + entry % 4]
             gradient = gradient + weight * g
             hessian = hessian + weight * weight * h
     return gradient, hessian

@@ -27,6 +27,7 @@ from hooke.solvers.vbd.features import (
     count_features,
     list_features,
     make_feature_kernels,
+    places_of,
     sort_features,
 )
 from hooke.solvers.vbd.separation import (
@@ -159,8 +160,7 @@ class SelfContact:
         self._motion, self.count, size = motion, tables["particle"].count, len(particle)
         q = tables["particle"].arrays["q"]
         self.surface = _surface_of(tables)
-        place = np.zeros(self.count, np.int32)
-        place[particle[particle < self.count]] = np.flatnonzero(particle < self.count)
+        place = places_of(particle, self.count)
         self.trees = SurfaceTrees(self.surface, place, worlds, size, device)
         shared = options.rings, options.exclusion, options.barred_triangles, options.barred_edges
         pair_filter = make_filter(self.surface, place, particle, q, *shared)
@@ -174,14 +174,15 @@ class SelfContact:
         self.reach = allocate(Reach, size + 2, device, start=motion.start)
         self.reach.low.fill_(wp.vec3(FAR))
         self.reach.high.fill_(wp.vec3(-FAR))
-        self.limits = allocate(Limits, size, device, changed=wp.zeros(ROUNDS, dtype=wp.int32, device=device))
         self._searched = allocate(Searched, size, device)
         self._anew = wp.ones(worlds + 1, dtype=wp.int32, device=device)
         self._always = wp.ones(worlds + 1, dtype=wp.int32, device=device)
         self._seen = seen
         self.material = FeatureMaterial()
-        self._owners = [allocate(Owners, pool.groups, device) for pool in self.near.pools]
-        self.features = Features(place, size, motion.displacement, [pool.room for pool in self.near.pools], recorder)
+        self.features = Features(place, size, motion.displacement, [0, *(0 for _ in self.near.pools)], recorder)
+        changed = wp.zeros(ROUNDS, dtype=wp.int32, device=device)
+        self.limits = allocate(Limits, size, device, free=self.features.free, changed=changed)
+        self._reserve()
         self.trees.sort(q)
 
     def _queries(self) -> tuple[np.ndarray, np.ndarray]:
@@ -246,16 +247,16 @@ class SelfContact:
     def bind(self) -> None:
         """The contacts of the pairs that exert a force, and the list of every index."""
         contacts, owners = self.features.contacts, self._owners
-        parts = zip(self._feature_kernels, self.near.pools, owners, self.features.first, strict=True)
+        parts = zip(self._feature_kernels, self.near.pools, owners, self.features.first[1:], strict=True)
         for (own_pairs, write_contacts, _refresh), pool, own, first in parts:
             self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [own])
             self._recorder.alone(wp.utils.array_scan, own.number, own.end)
             self._recorder.launch(write_contacts, pool.groups, [pool.pairs, own, first], [contacts])
-        self.features.list([own.end for own in owners], self.limits.free)
+        self.features.list()
 
     def refresh(self) -> None:
         """Normals, distances and weights of the contacts where everything is now."""
-        parts = zip(self._feature_kernels, self.near.pools, self._owners, self.features.first, strict=True)
+        parts = zip(self._feature_kernels, self.near.pools, self._owners, self.features.first[1:], strict=True)
         for (_own, _write, refresh_contacts), pool, own, first in parts:
             inputs = [own, first, self._motion.start, self.options.parallel, self.material]
             self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.features.contacts])
@@ -270,14 +271,16 @@ class SelfContact:
         self.features.contacts.slip = friction_epsilon * dt
 
     def stages(
-        self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], limited: Callable[[], None]
-    ) -> list[Stage]:
+        self, begin: Callable[[], None], iterations: Sequence[Callable[[], None]], limited: Callable[[], None],
+        end: Callable[[], None],
+    ) -> list[Stage]:  # fmt: skip
         """The launches of a step up to where the last ways are known, each stage up to a search.
 
         Args:
             begin: Launches what comes before all searches: the first guess.
             iterations: Launches of every iteration.
             limited: Launches what must know that ways were scaled.
+            end: Launches what comes after the iterations.
         """
         plan, every = _Plan(self), self.options.interval
         plan.add(begin, self.begin)
@@ -291,6 +294,7 @@ class SelfContact:
                     plan.certify()
                 plan.look_around(at_start=False)
             plan.add(self.refresh, iterate, self.limit, limited)
+        plan.add(end)
         plan.look_along(first=not iterations and every >= 0)
         return plan.stages
 
@@ -313,7 +317,8 @@ class SelfContact:
 
     def _reserve(self) -> None:
         self._owners = [allocate(Owners, pool.groups, self._recorder.device) for pool in self.near.pools]
-        self.features.reserve([pool.room for pool in self.near.pools])
+        self.features.reserve(1, [pool.room for pool in self.near.pools])
+        self.features.ends[1:] = [own.end for own in self._owners]
 
     def overflow(self) -> dict[str, tuple[int, int]]:
         """Pairs that had no room in the last step, as {name: (needed, available)}. Reads the device."""

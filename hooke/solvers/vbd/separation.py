@@ -193,7 +193,9 @@ def make_limit_kernel(kind: PairKind) -> Any:
     @wp.func
     def scale(height: Lanes, rise: Lanes, band: Lanes, relaxation: float):
         """(1) for a corner at ``height`` above its plane that rises by so much."""
-        least = select(neg(height + 0.5 * band), ROUNDING * band, spread(0.0))  # without any room, rounding must not bring them nearer
+        least = select(
+            neg(height + 0.5 * band), ROUNDING * band, spread(0.0)
+        )  # without any room, rounding must not bring them nearer
         held = select(least - rise, spread(0.0), spread(1.0))
         drop = larger(neg(rise), spread(1.0e-30))
         inside = select(neg(height + rise), smaller(relaxation * height / drop, spread(1.0)), spread(1.0))

@@ -31,6 +31,8 @@ from hooke.solvers.vbd.contacts import (
     count_rows,
     forget_bodies,
     forget_particles,
+    has_facets,
+    has_rows,
     list_rows,
     make_contact_kernels,
     meet_bodies,
@@ -43,6 +45,7 @@ from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_p
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
+from hooke.solvers.vbd.surface_rows import SurfaceRows
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
 
@@ -174,6 +177,7 @@ class SolverVBD(SolverBase):
         if self.workspace.particles and not captured_by_user(self.device):
             self._swaps.notice(self.workspace.vertices, state_in, state_out)
         self._prepare(contacts)
+        self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
         key = self._key(state_in, state_out, contacts, dt)
         if self._surface is None:
             self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
@@ -189,6 +193,7 @@ class SolverVBD(SolverBase):
             self._begin(state_in, state_out, contacts, dt)
             for number in range(self.iterations):
                 self._iterate(number, contacts, dt)
+            self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
         self._recorder.alone(self._carry_bodies, state_in, state_out)
 
@@ -200,11 +205,12 @@ class SolverVBD(SolverBase):
         self._bind_contacts(contacts, bodies, dt)
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
+        self._surface_rows.begin(contacts, bodies, self._material(), dt, not self.integrate_with_external_rigid_solver)
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
         if number and self.rigid_avbd_linear_beta and contacts is not None:
-            self._ramp_contacts()
+            self._ramp_contacts(contacts)
         if self._acceleration is not None and number == 0:
             self._acceleration.begin(self._particles)
         for color in range(len(self._colors)):
@@ -220,7 +226,8 @@ class SolverVBD(SolverBase):
         surface.set_material(self.model, self.friction_epsilon, dt)
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        for stage in surface.stages(begin, iterations, self._take_limited):
+        outside = functools.partial(self._surface_rows.stay_outside, contacts)
+        for stage in surface.stages(begin, iterations, self._take_limited, outside):
             self._run_stage((stage.name, *key), stage)
             surface.settle(stage.search)
         finish = functools.partial(self._finish_apart, state_in, state_out, dt)
@@ -246,7 +253,7 @@ class SolverVBD(SolverBase):
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
-        sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), dt)
+        sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), has_facets(contacts), dt)
         return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
@@ -256,6 +263,8 @@ class SolverVBD(SolverBase):
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
             launch_directly(self._reserve_rows, rows)
+        if self._surface_rows.lacks_room(contacts):
+            launch_directly(self._reserve_surface_rows, contacts)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -269,7 +278,7 @@ class SolverVBD(SolverBase):
 
     def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
         w = self.workspace
-        if contacts is None or contacts.soft_contact_max == 0:
+        if not has_rows(contacts):
             self._recorder.alone(w.rows.first.zero_)
             return
         rows = soft_rows(contacts)
@@ -291,14 +300,15 @@ class SolverVBD(SolverBase):
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
         if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, None if self._surface is None else self._surface.features.contacts, dt)
+            self._lanes.sweep(number, w.rows, self._surface_rows.features, dt)
         else:
             # Particles of one colour share no element, but they may meet.
-            apart = w.vertices.displacement if self._surface is None else w.found
+            features = self._surface_rows.features
+            apart = w.vertices.displacement if features is None else w.found
             done = w.no_world_done if self._acceleration is None else self._acceleration.progress.done
-            inputs = [color, self._particles, self._chain, w.rows, self._features, done, w.vertices, dt]
+            inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), done, w.vertices, dt]
             self._recorder.launch(self._sweep_vertices, len(color), inputs, [apart])
-            if self._surface is not None:
+            if features is not None:
                 self._recorder.launch(take_color, len(color), [color, apart], [w.vertices.displacement])
 
     def _accelerate(self, iteration: int) -> None:
@@ -307,12 +317,13 @@ class SolverVBD(SolverBase):
         if self.particle_tolerance > 0.0 and self._lanes is not None:
             self._lanes.halt(self._particles, self._acceleration.progress.done)
 
-    def _ramp_contacts(self) -> None:
+    def _ramp_contacts(self, contacts: Any) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
         w = self.workspace
         if self._lanes is not None:
             self._lanes.finish(w.vertices)
         self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
+        self._surface_rows.ramp(contacts, self._material())
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
@@ -476,6 +487,7 @@ class SolverVBD(SolverBase):
         w = self.workspace
         inputs = [w.rows, w.vertices, self._dt, contacts.rigid_contact_max]
         self._launch(self._write_forces, w.particles, inputs, [contacts.force])
+        self._surface_rows.write_forces(contacts)
 
     @property
     def status(self) -> Status:
@@ -507,7 +519,7 @@ class SolverVBD(SolverBase):
         load_kernels([self._measure_imbalance], self.device)
         if self._surface is not None:
             self._surface.refresh()
-        inputs = [self._particles, self._chain, w.rows, self._features, w.vertices, self._dt]
+        inputs = [self._particles, self._chain, w.rows, self._surface_rows.features or FeatureContacts(), w.vertices, self._dt]
         self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
         return float(w.imbalance.numpy().max())
 
@@ -523,6 +535,7 @@ class SolverVBD(SolverBase):
         points = self._tables[ATTACHMENT_TABLE.name].count + 1
         self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
+        self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
         self._bind_elements()
 
     def _rows_in_advance(self) -> int:
@@ -532,12 +545,20 @@ class SolverVBD(SolverBase):
         return published or soft_contact_default(particles, particles * self._tables["shape"].count)
 
     def _reserve_rows(self, rows: int) -> None:
+        self._check_growth(rows, self.workspace.row_capacity)
+        self.workspace.reserve(rows)
+
+    def _reserve_surface_rows(self, contacts: Any) -> None:
+        self._check_growth(contacts.soft_contact_max, self._surface_rows.facet_room, " of edges and faces")
+        self._expect_facets |= has_facets(contacts)
+        self._surface_rows.reserve(contacts.soft_contact_max, has_facets(contacts))
+
+    def _check_growth(self, rows: int, room: int, what: str = "") -> None:
         if captured_by_user(self.device):
             raise RuntimeError(
-                f"SolverVBD: these contacts have room for {rows} rows, the solver for {self.workspace.row_capacity}, which cannot grow "
+                f"SolverVBD: these contacts have room for {rows} rows{what}, the solver for {room}, which cannot grow "
                 "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
             )
-        self.workspace.reserve(rows)
 
     def _bind_elements(self) -> None:
         """Which elements act, their records, and the kernels made for them; checks the colours.
@@ -580,17 +601,15 @@ class SolverVBD(SolverBase):
     def _bind_surface(self, motion: Any, particle: np.ndarray) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
         self._surface: SelfContact | None = None
-        if self._self_contact is None or not self._tables["tri"].count:
-            return
-        worlds, seen = self.model.world_count, self.workspace.vertices.seen
-        self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
-        if self._lanes is not None:
-            self._lanes.groups.met = self._surface.features.most
-
-    @property
-    def _features(self) -> FeatureContacts:
-        """Contacts of the surface with itself; none without self-contact."""
-        return FeatureContacts() if self._surface is None else self._surface.features.contacts
+        if self._self_contact is not None and self._tables["tri"].count:
+            worlds, seen = self.model.world_count, self.workspace.vertices.seen
+            self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
+        start = self.workspace.vertices.start
+        self._surface_rows = SurfaceRows(self._tables, self._surface, motion, particle, start, self._lanes, self._recorder)
+        if self._self_contact is not None:
+            self._surface_rows.add_planes(self.workspace.row_capacity)
+        if self._expect_facets:
+            self._surface_rows.reserve(self.workspace.row_capacity, facets=True)
 
     def _pack_chain(self) -> None:
         """The elements one particle at a time; where lanes sweep, only the residual needs them."""
@@ -603,7 +622,7 @@ class SolverVBD(SolverBase):
         sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
         if self._acceleration is not None:
             sweep = [*sweep, *self._acceleration.kernels]
-        surface = [] if self._surface is None else self._surface.kernels
+        surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
         step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
 
