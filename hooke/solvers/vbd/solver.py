@@ -45,6 +45,7 @@ from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_p
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
+from hooke.solvers.vbd.shape_contacts import BodyPoses, ShapeContacts
 from hooke.solvers.vbd.surface_rows import SurfaceRows
 from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
 from hooke.solvers.vbd.workspace import Workspace
@@ -58,7 +59,7 @@ class SolverVBD(SolverBase):
     Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
     Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``, and a fixed particle (inactive or
     without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
-    Rigid-body dynamics and self-contact are not available yet; what asks for them raises.
+    Rigid-body dynamics is not available yet; what asks for it raises.
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
@@ -69,22 +70,26 @@ class SolverVBD(SolverBase):
         friction_epsilon: Speed [m/s] below which the smoothed friction law is ramped.
         integrate_with_external_rigid_solver: Bodies are moved by another solver: ``state_in.body_q`` holds the poses at the start of
             the step, ``state_out.body_q`` those at its end.
-        particle_enable_self_contact: Not available yet.
-        particle_self_contact_radius: Used with self-contact.
-        particle_self_contact_margin: Used with self-contact.
-        particle_conservative_bound_relaxation: Used with self-contact; between 0 and 1.
-        particle_vertex_contact_buffer_size: Used with self-contact.
-        particle_edge_contact_buffer_size: Used with self-contact.
-        particle_collision_detection_interval: Used with self-contact.
-        particle_edge_parallel_epsilon: Used with self-contact.
+        particle_enable_self_contact: The triangles of the model meet each other and never pass through; nor do particles pass through
+            shapes (docs/guide/self_contact.md). What follows up to ``particle_edge_parallel_epsilon`` is used with it only.
+        particle_self_contact_radius: Distance [m] below which features of the surface push each other apart.
+        particle_self_contact_margin: Distance [m] below which pairs are looked for; not less than the radius.
+        particle_conservative_bound_relaxation: Part of the room between two features that may be used up before pairs are looked for
+            again, between 0 and 1.
+        particle_vertex_contact_buffer_size: Size to start with: 32 makes room for a vertex-triangle pair per vertex on average.
+        particle_edge_contact_buffer_size: Size to start with: 64 makes room for an edge-edge pair per edge on average.
+        particle_collision_detection_interval: 0: pairs are looked for once in a step, after its first guess; n >= 1: before
+            iterations 0, n, 2 n ...; negative: at the start of the step. What leaves their neighbourhood is looked for anyway.
+        particle_edge_parallel_epsilon: Squared sine of the angle at which edges count as parallel.
         particle_enable_tile_solve: Accepted; has no effect yet. On a CPU sixteen particles are swept at a time with every setting, on
             CUDA one thread solves one particle.
-        particle_topological_contact_filter_threshold: Used with self-contact.
-        particle_rest_shape_contact_exclusion_radius: Used with self-contact.
-        particle_external_vertex_contact_filtering_map: Used with self-contact.
-        particle_external_edge_contact_filtering_map: Used with self-contact.
+        particle_topological_contact_filter_threshold: With self-contact, pairs with vertices fewer edges apart exert no force.
+        particle_rest_shape_contact_exclusion_radius: Nor do pairs that are nearer [m] in ``model.particle_q``; 0 is none.
+        particle_external_vertex_contact_filtering_map: {vertex: triangles} that do not meet at all.
+        particle_external_edge_contact_filtering_map: {edge: edges} that do not meet at all, either way.
         particle_contact_friction: ``"anchored"``: a contact below the Coulomb limit holds without creep. ``"smoothed"``: the law
             ramped over ``friction_epsilon``.
+        particle_self_contact_ownership: ``"feature"``: one pair of those that touch in the same point exerts a force. ``"pair"``: all do.
         rigid_avbd_beta: Ramp of contacts with shapes [N/m^2]: their stiffness begins every step at ``rigid_contact_k_start`` and grows
             by ``beta`` times the penetration from each iteration to the next, up to that of the material. 0 is the stiffness of
             the material in all iterations. Damping is not ramped.
@@ -103,7 +108,7 @@ class SolverVBD(SolverBase):
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles have no colours, or particles of one colour share an
             element.
-        NotImplementedError: An argument or the model asks for rigid-body dynamics or self-contact.
+        NotImplementedError: An argument or the model asks for rigid-body dynamics.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -146,7 +151,6 @@ class SolverVBD(SolverBase):
         self._self_contact = SelfContactOptions(given, barred) if particle_enable_self_contact else None
         warn_of_particle_pairs(model)
         check_bodies(self._tables, self.integrate_with_external_rigid_solver)
-        self._remember, self._write_forces = make_contact_kernels(particle_contact_friction)
         self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
@@ -195,17 +199,17 @@ class SolverVBD(SolverBase):
                 self._iterate(number, contacts, dt)
             self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._carry_bodies, state_in, state_out)
+        self._recorder.alone(self._bodies.carry, state_in, state_out)
 
     def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
         self._predict(state_in, dt)
-        bodies = self._poses(state_in, state_out)
+        bodies = self._bodies.begin(state_in, state_out)
         self._place_points(bodies, dt)
-        self._bind_contacts(contacts, bodies, dt)
+        self._shape_contacts.bind(contacts, bodies, self._material, dt)
         if self._lanes is not None:
             self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
-        self._surface_rows.begin(contacts, bodies, self._material(), dt, not self.integrate_with_external_rigid_solver)
+        self._surface_rows.begin(contacts, bodies, self._material, dt, not self.integrate_with_external_rigid_solver)
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
@@ -246,7 +250,7 @@ class SolverVBD(SolverBase):
 
     def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._carry_bodies, state_in, state_out)
+        self._recorder.alone(self._bodies.carry, state_in, state_out)
 
     def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
@@ -276,26 +280,6 @@ class SolverVBD(SolverBase):
             inputs = [self._tables[ATTACHMENT_TABLE.name].struct, *bodies, self._wind, dt]
             self._recorder.launch(place_points, self.workspace.points, inputs, [self.workspace.vertices])
 
-    def _bind_contacts(self, contacts: Any, bodies: tuple[wp.array, wp.array], dt: float) -> None:
-        w = self.workspace
-        if not has_rows(contacts):
-            self._recorder.alone(w.rows.first.zero_)
-            return
-        rows = soft_rows(contacts)
-        self._recorder.alone(self._list_rows, rows, contacts.soft_contact_max)
-        inputs = [rows, self._particles, self._shapes, w.vertices, *bodies, w.memory, self._material(), dt]
-        self._recorder.launch(bind_rows, w.particles, inputs, [w.rows])
-
-    def _list_rows(self, rows: Any, count: int) -> None:
-        """The rows of every particle."""
-        w = self.workspace
-        w.number.zero_()
-        w.filled.zero_()
-        work, threads = whole_work(0, count), 1 if self.device.is_cpu else count
-        self._launch(count_rows, threads, [work, rows], [w.number])
-        wp.utils.array_scan(w.number, w.rows.first, inclusive=True)
-        self._launch(list_rows, threads, [work, rows, w.filled], [w.rows])
-
     def _sweep(self, number: int, dt: float) -> None:
         """Newton steps of the particles of a colour."""
         w, color = self.workspace, self._colors[number]
@@ -319,58 +303,18 @@ class SolverVBD(SolverBase):
 
     def _ramp_contacts(self, contacts: Any) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
-        w = self.workspace
         if self._lanes is not None:
-            self._lanes.finish(w.vertices)
-        self._recorder.launch(ramp_rows, w.particles, [self._shapes, w.vertices, self._material()], [w.rows])
-        self._surface_rows.ramp(contacts, self._material())
+            self._lanes.finish(self.workspace.vertices)
+        self._shape_contacts.ramp(self._material)
+        self._surface_rows.ramp(contacts, self._material)
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
         if self._lanes is not None:
             self._lanes.finish(w.vertices)
-        if self.particle_contact_friction == "anchored":
-            inputs = [w.rows, self._shapes, w.vertices, self._pose_now(state_in, state_out), dt]
-            self._recorder.launch(self._remember, w.particles, inputs, [w.memory])
+        self._shape_contacts.remember(self._bodies.now(state_in, state_out), dt)
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
-
-    def _poses(self, state_in: Any, state_out: Any) -> tuple[wp.array, wp.array]:
-        """Poses of the bodies for the contacts of this step, and at its start."""
-        w = self.workspace
-        if state_in.body_q is None:
-            return w.no_body, w.no_body
-        if self.integrate_with_external_rigid_solver:
-            return state_out.body_q, state_in.body_q
-        inputs, outputs = [state_in.body_q], [w.body_known, w.body_q_prev]
-        self._recorder.alone(self._launch, meet_bodies, len(state_in.body_q), inputs, outputs)
-        return state_in.body_q, w.body_q_prev
-
-    def _pose_now(self, state_in: Any, state_out: Any) -> wp.array:
-        """Poses of the bodies for the contacts of this step."""
-        if state_in.body_q is None:
-            return self.workspace.no_body
-        return state_out.body_q if self.integrate_with_external_rigid_solver else state_in.body_q
-
-    def _carry_bodies(self, state_in: Any, state_out: Any) -> None:
-        """Kinematic bodies go through unchanged; their pose is remembered as the start of the next step."""
-        if state_in.body_q is None or self.integrate_with_external_rigid_solver:
-            return
-        wp.copy(self.workspace.body_q_prev, state_in.body_q)
-        if state_out is not state_in:
-            wp.copy(state_out.body_q, state_in.body_q)
-            wp.copy(state_out.body_qd, state_in.body_qd)
-
-    def _material(self) -> ContactMaterial:
-        material = ContactMaterial()
-        material.ke = float(self.model.soft_contact_ke)
-        material.kd = float(self.model.soft_contact_kd)
-        material.mu = float(self.model.soft_contact_mu)
-        material.hold = 1.0 if self.particle_contact_friction == "anchored" else 0.0
-        material.slip = float(self.friction_epsilon)
-        material.beta = float(self.rigid_avbd_linear_beta)
-        material.start = float(self.rigid_contact_k_start) if material.beta else wp.inf
-        return material
 
     def _launch(self, kernel: Any, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
         if dim:
@@ -480,13 +424,7 @@ class SolverVBD(SolverBase):
         launch_directly(self._write_contacts, contacts)
 
     def _write_contacts(self, contacts: Contacts) -> None:
-        size = contacts.rigid_contact_max + contacts.soft_contact_max
-        if getattr(contacts, "force", None) is None or len(contacts.force) != size:
-            contacts.force = wp.zeros(size, dtype=wp.spatial_vector, device=self.device)
-        contacts.force.zero_()
-        w = self.workspace
-        inputs = [w.rows, w.vertices, self._dt, contacts.rigid_contact_max]
-        self._launch(self._write_forces, w.particles, inputs, [contacts.force])
+        self._shape_contacts.write_forces(contacts, self._dt)
         self._surface_rows.write_forces(contacts)
 
     @property
@@ -535,6 +473,8 @@ class SolverVBD(SolverBase):
         points = self._tables[ATTACHMENT_TABLE.name].count + 1
         self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
         self.workspace.reserve(self._rows_in_advance())
+        self._bodies = BodyPoses(self.workspace, self.integrate_with_external_rigid_solver, self._recorder)
+        self._shape_contacts = ShapeContacts(self.workspace, self._tables, self.particle_contact_friction, self._recorder)
         self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
         self._bind_elements()
 
@@ -623,7 +563,7 @@ class SolverVBD(SolverBase):
         if self._acceleration is not None:
             sweep = [*sweep, *self._acceleration.kernels]
         surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
-        step = [predict_vertices, place_points, *sweep, bind_rows, self._remember, finish_vertices]
+        step = [predict_vertices, place_points, *sweep, *self._shape_contacts.kernels, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
 
     def _versions(self) -> tuple[int, ...]:
@@ -639,5 +579,6 @@ class SolverVBD(SolverBase):
         return self.workspace.still_air if wind is None else wind
 
     @property
-    def _shapes(self) -> Any:
-        return self._tables["shape"].struct
+    def _material(self) -> ContactMaterial:
+        options = (self.friction_epsilon, self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
+        return self._shape_contacts.material(self.model, *options)
