@@ -9,6 +9,9 @@ from hooke.scenes.scene import Scene, self_contact
 
 __all__ = ["net_mesh", "rope_net"]
 
+AIR = 0.7
+"""Drag of a flat piece: half the density of air times a coefficient of 1.2 [kg/m^3]."""
+
 
 def net_mesh(meshes: int, links: int) -> tuple[np.ndarray, np.ndarray]:
     """A square net of crossing tapes: a grid of cells with holes.
@@ -58,14 +61,14 @@ def rope_net(meshes: int = 9, links: int = 4, n: int = 32, size: float = 1.2, se
         mass = elements.pop("density") * cell * cell
         builder.add_cloth_grid(
             pos=(-0.5 * size, -0.5 * size, 0.72), rot=(0.0, 0.0, 0.0, 1.0), vel=(0.0, 0.0, 0.0), dim_x=n, dim_y=n, cell_x=cell,
-            cell_y=cell, mass=mass, particle_radius=radius, color=(0.75, 0.3, 0.3), **elements,
+            cell_y=cell, mass=mass, particle_radius=radius, color=(0.75, 0.3, 0.3), tri_drag=AIR, **elements,
         )  # fmt: skip
     places, triangles = net_mesh(meshes, links)
     x, y = places.T * step
     builder.add_cloth_mesh(
-        pos=(-size, -0.5 * size, 1.0), rot=(0.0, 0.0, 0.0, 1.0), scale=1.0, vel=(1.7, 0.0, 0.8),
+        pos=(-size, -0.5 * size, 1.0), rot=(0.0, 0.0, 0.0, 1.0), scale=1.0, vel=(1.4, 0.0, 0.8),
         vertices=np.stack([x, y, 0.1 * x], axis=1), indices=triangles.reshape(-1), particle_radius=radius, color=(0.85, 0.75, 0.45),
-        **tape.elements(step),
+        tri_drag=AIR, **tape.elements(step),
     )  # fmt: skip
     return Scene(
         "rope_net", builder, seconds=2.5, solver=self_contact(self_contacts, radius), soft_contact=contact,

@@ -26,7 +26,7 @@ def round_block(n: int) -> tuple[np.ndarray, np.ndarray]:
     return 0.8 * ball + 0.15 * np.stack([x, y, z], axis=1), grid_tetrahedra(n, n, n)
 
 
-def soft_pile(count: int = 9, n: int = 4, size: float = 0.2, material: str = "jelly", self_contacts: bool = True) -> Scene:
+def soft_pile(count: int = 9, n: int = 4, size: float = 0.2, material: str = "muscle", self_contacts: bool = True) -> Scene:
     """Cubes and balls, in turn, that fall into an open box; their surfaces collide.
 
     Args:
@@ -60,12 +60,12 @@ def soft_pile(count: int = 9, n: int = 4, size: float = 0.2, material: str = "je
     contact = {"ke": 2.0e4, "kd": 10.0, "mu": preset.mu}
     floor = ShapeConfig(**contact)
     builder.add_ground_plane(cfg=floor)
-    inner, wall = 1.4 * size, 0.05 * size
+    inner, wall = 1.5 * size, 0.05 * size
     for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
         half = (wall, inner + 2.0 * wall) if x else (inner + 2.0 * wall, wall)
-        pose = (x * (inner + wall), y * (inner + wall), 0.5 * size, 0.0, 0.0, 0.0, 1.0)
-        builder.add_shape_box(-1, xform=pose, hx=half[0], hy=half[1], hz=0.5 * size, cfg=floor, color=(0.5, 0.5, 0.55))
+        pose = (x * (inner + wall), y * (inner + wall), 0.7 * size, 0.0, 0.0, 0.0, 1.0)
+        builder.add_shape_box(-1, xform=pose, hx=half[0], hy=half[1], hz=0.7 * size, cfg=floor, color=(0.5, 0.5, 0.55))
     solver = self_contact(self_contacts, radius, 2.0)
     return Scene(
-        "soft_pile", builder, seconds=3.0, solver=solver, soft_contact=contact, camera={"azimuth": -55.0, "elevation": 32.0}
+        "soft_pile", builder, seconds=3.0, solver=solver, soft_contact=contact, camera={"azimuth": -55.0, "elevation": 38.0}
     )
