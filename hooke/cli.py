@@ -51,7 +51,9 @@ def _spread(values: list[str] | None, count: int, what: str) -> list[str | None]
 
 @app.command()
 def run(
-    what: Annotated[list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, obstacle), or a scene: {', '.join(BUILT_IN)}.")],
+    what: Annotated[
+        list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, obstacle), or a scene: {', '.join(BUILT_IN)}.")
+    ],
     output: Annotated[list[Path] | None, typer.Option("--output", "-o", help="File .npz, .usd, .usda; may repeat.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.")] = None,

@@ -50,7 +50,7 @@ def cloth_on_rollers(
     width, height, thick, gap = 0.3, 0.3, 0.08, 0.165
     cell = width / n
     radius = 0.25 * cell
-    contact = {"ke": 1.0e3, "kd": 0.1, "mu": 0.9}
+    contact: dict[str, Any] = {"ke": 1.0e3, "kd": 0.1, "mu": 0.9}
     for k in range(rollers):
         axis = (gap * (k - rollers + 1), 0.0, height, *ALONG_Y)
         body = builder.add_body(xform=axis, is_kinematic=True, label=f"roller_{k}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hooke.geometry.mesh import Mesh
@@ -54,7 +56,7 @@ def tunic_panel(n: int, depth: float) -> tuple[np.ndarray, np.ndarray, np.ndarra
     row, column = (a.reshape(-1) for a in np.meshgrid(np.arange(2 * n + 1), np.arange(n + 1), indexing="ij"))
     across, up = column / n - 0.5, row / (2 * n)
     width = 0.80 - 0.34 * np.minimum(1.0, up / 0.55)
-    top = 1.54 - 0.35 * np.maximum(np.abs(across) * 0.46 - 0.09, 0.0)  # shoulders slope beside the neck
+    top = 1.56 - 0.20 * np.maximum(np.abs(across) * 0.46 - 0.09, 0.0)  # shoulders slope beside the neck
     top = top - depth * np.maximum(0.0, 1.0 - (across * 0.46 / 0.09) ** 2)
     vertices = np.stack([across * width, 0.0 * up, 0.55 + up * (top - 0.55)], axis=1)
     corner = (row * (n + 1) + column)[(row < 2 * n) & (column < n)]
@@ -77,7 +79,7 @@ def garment(n: int = 26, material: str = "cotton", self_contacts: bool = True) -
     """
     builder = ModelBuilder()
     preset = CLOTH_PRESETS[material]
-    contact = {"ke": 2.0e3, "kd": 0.1, "mu": preset.mu}
+    contact: dict[str, Any] = {"ke": 2.0e3, "kd": 0.1, "mu": preset.mu}
     skin = ShapeConfig(**contact)
     builder.add_shape_mesh(-1, mesh=mannequin(), cfg=skin, color=(0.8, 0.68, 0.6), label="mannequin")
     for side in (-1.0, 1.0):

@@ -1,5 +1,7 @@
 """A net of tapes that is thrown over a cloth on a ball."""
 
+from typing import Any
+
 import numpy as np
 
 from hooke.model.builder import ModelBuilder
@@ -52,7 +54,7 @@ def rope_net(meshes: int = 9, links: int = 4, n: int = 32, size: float = 1.2, se
     silk, tape = CLOTH_PRESETS["silk"], CLOTH_PRESETS["denim"]
     step = size / (meshes * links + 1)
     radius = 0.2 * size / max(n, 24)
-    contact = {"ke": 1.0e3, "kd": 0.1, "mu": 0.4}
+    contact: dict[str, Any] = {"ke": 1.0e3, "kd": 0.1, "mu": 0.4}
     builder.add_shape_sphere(-1, xform=(0.0, 0.0, 0.35, 0.0, 0.0, 0.0, 1.0), radius=0.35, cfg=ShapeConfig(**contact), label="ball")
     builder.add_ground_plane(cfg=ShapeConfig(**contact))
     if n:

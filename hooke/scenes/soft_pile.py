@@ -1,5 +1,7 @@
 """Soft blocks and balls that fall on each other in a box."""
 
+from typing import Any
+
 import numpy as np
 
 from hooke.geometry.grid import grid_tetrahedra
@@ -50,14 +52,15 @@ def soft_pile(count: int = 9, n: int = 4, size: float = 0.2, material: str = "mu
         color = (0.4 + 0.5 * (k % 2), 0.6 - 0.1 * layer, 0.8 - 0.5 * (k % 2))
         if k % 2:
             builder.add_soft_mesh(
-                pos=middle, rot=(0.0, 0.0, 0.0, 1.0), scale=0.5 * size, vertices=vertices, indices=tetrahedra.reshape(-1), color=color, **given
-            )
+                pos=middle, rot=(0.0, 0.0, 0.0, 1.0), scale=0.5 * size, vertices=vertices, indices=tetrahedra.reshape(-1), color=color,
+                **given,
+            )  # fmt: skip
             continue
         builder.add_soft_grid(
             pos=middle - 0.5 * size, rot=(0.0, 0.0, 0.0, 1.0), dim_x=n, dim_y=n, dim_z=n, cell_x=cell, cell_y=cell, cell_z=cell,
             color=color, **given,
         )  # fmt: skip
-    contact = {"ke": 2.0e4, "kd": 10.0, "mu": preset.mu}
+    contact: dict[str, Any] = {"ke": 2.0e4, "kd": 10.0, "mu": preset.mu}
     floor = ShapeConfig(**contact)
     builder.add_ground_plane(cfg=floor)
     inner, wall = 1.5 * size, 0.05 * size

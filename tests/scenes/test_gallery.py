@@ -60,7 +60,7 @@ def test_rollers_let_the_band_fall_and_lie():
 def test_the_pile_stays_in_its_box_the_right_way_out():
     scene = soft_pile(count=5, n=3)
     result, q = play(scene, seconds=1.0)
-    assert np.abs(q[-1, :, :2]).max() < 1.6 * 0.2 and q[-1, :, 2].min() > -0.005
+    assert np.abs(q[-1, :, :2]).max() < 1.5 * 0.2 + 0.01 and q[-1, :, 2].min() > -0.005
     corners = q[:, result.model.tet_indices.numpy()]
     volume = np.linalg.det(corners[:, :, 1:] - corners[:, :, :1])
     assert (volume[-1] > 0.2 * volume[0]).all()
@@ -80,13 +80,13 @@ def test_the_tunic_is_sewn_and_hangs_on_the_body():
     gap = np.linalg.norm(q[:, seams[:, 0]] - q[:, seams[:, 1]], axis=2)
     assert gap[0].min() > 0.3 and gap[-1].max() < 0.06 and np.median(gap[-1]) < 0.02
     assert result.summary["max_penetration_m"] < 0.01
-    assert np.abs(np.median(q[-1], axis=0)[:2]).max() < 0.1 and 0.3 < q[-1, :, 2].min() and q[-1, :, 2].max() < 1.55
+    assert np.abs(np.median(q[-1], axis=0)[:2]).max() < 0.1 and q[-1, :, 2].min() > 0.3 and q[-1, :, 2].max() < 1.55
     assert np.linalg.norm(result.state.particle_qd.numpy(), axis=1).max() < 1.0
 
 
 def test_the_net_wraps_the_cloth_on_the_ball():
     scene = rope_net(meshes=5, links=3, n=12)
-    result, q = play(scene, seconds=1.2)
+    _, q = play(scene, seconds=1.2)
     cloth, net = q[-1, : 13 * 13], q[-1, 13 * 13 :]
     far = np.linalg.norm(net - (0.0, 0.0, 0.35), axis=1)
     assert far.min() > 0.35 and np.mean(far < 0.48) > 0.5
