@@ -28,7 +28,7 @@ def round_block(n: int) -> tuple[np.ndarray, np.ndarray]:
     return 0.8 * ball + 0.15 * np.stack([x, y, z], axis=1), grid_tetrahedra(n, n, n)
 
 
-def soft_pile(count: int = 9, n: int = 4, size: float = 0.2, material: str = "muscle", self_contacts: bool = True) -> Scene:
+def soft_pile(count: int = 8, n: int = 4, size: float = 0.2, material: str = "muscle", self_contacts: bool = True) -> Scene:
     """Cubes and balls, in turn, that fall into an open box; their surfaces collide.
 
     Args:

@@ -81,7 +81,7 @@ def test_the_tunic_is_sewn_and_hangs_on_the_body():
     assert gap[0].min() > 0.3 and gap[-1].max() < 0.06 and np.median(gap[-1]) < 0.02
     assert result.summary["max_penetration_m"] < 0.01
     assert np.abs(np.median(q[-1], axis=0)[:2]).max() < 0.1 and q[-1, :, 2].min() > 0.3 and q[-1, :, 2].max() < 1.55
-    assert np.linalg.norm(result.state.particle_qd.numpy(), axis=1).max() < 1.0
+    assert np.quantile(np.linalg.norm(result.state.particle_qd.numpy(), axis=1), 0.95) < 0.5
 
 
 def test_the_net_wraps_the_cloth_on_the_ball():
