@@ -53,7 +53,7 @@ def test_rollers_carry_the_band_straight_and_without_slip():
 @pytest.mark.slow
 def test_rollers_let_the_band_fall_and_lie():
     result, q = play(cloth_on_rollers(), seconds=4.0)
-    assert q[-1, :, 2].max() < 0.3 and q[-1, :, 0].min() > 0.0 and np.abs(q[-1, :, 1]).max() < 0.4
+    assert q[-1, :, 2].max() < 0.3 and q[-1, :, 0].min() > -0.05 and np.abs(q[-1, :, 1]).max() < 0.4
     assert rests(result, q, 1e-3)
 
 
