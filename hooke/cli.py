@@ -23,6 +23,11 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Simulate clo
 out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
+BUILT_IN = (
+    "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers", "cloth_stack", "cloth_twist", "garment", "rope_net", "soft_drop", "soft_pile",
+    "spring_chain",
+)  # fmt: skip
+"""Names of the built-in scenes, written out so that help needs no import of them."""
 
 
 def _vector(text: str, what: str, count: int = 3) -> tuple[float, ...]:
@@ -46,7 +51,9 @@ def _spread(values: list[str] | None, count: int, what: str) -> list[str | None]
 
 @app.command()
 def run(
-    what: Annotated[list[str], typer.Argument(help="A built-in scene, or FILE:ROLE ... (roles cloth, soft, obstacle).")],
+    what: Annotated[
+        list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, obstacle), or a scene: {', '.join(BUILT_IN)}.")
+    ],
     output: Annotated[list[Path] | None, typer.Option("--output", "-o", help="File .npz, .usd, .usda; may repeat.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.")] = None,
@@ -294,13 +301,24 @@ def render(
 
 
 @app.command()
-def info(file: Annotated[Path, typer.Argument(help="A mesh file or a recording.")]) -> None:
-    """Say what is in a mesh file or in a recording."""
-    rows = _recording_rows(file) if file.suffix.lower() == ".npz" else _mesh_rows(file)
-    table = Table(title=str(file), show_header=False, title_justify="left")
+def info(file: Annotated[Path | None, typer.Argument(help="A mesh file or a recording; none lists the scenes.")] = None) -> None:
+    """Say what is in a mesh file or in a recording, or what the built-in scenes are."""
+    if file is None:
+        rows = _scene_rows()
+    elif file.suffix.lower() == ".npz":
+        rows = _recording_rows(file)
+    else:
+        rows = _mesh_rows(file)
+    table = Table(title=str(file or "built-in scenes"), show_header=False, title_justify="left")
     for name, value in rows:
         table.add_row(name, value)
     out.print(table)
+
+
+def _scene_rows() -> list[tuple[str, str]]:
+    from hooke.scenes import SCENES
+
+    return [(name, (inspect.getdoc(scene) or "").splitlines()[0]) for name, scene in SCENES.items()]
 
 
 def _recording_rows(file: Path) -> list[tuple[str, str]]:

@@ -13,6 +13,19 @@ wp.config.quiet = True
 
 GRAVITY = 9.81
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+SMALL_SCENES = {
+    "cloth_hanging": {"n": 6},
+    "cloth_on_mesh": {"n": 8},
+    "cloth_on_rollers": {"n": 6, "rollers": 2},
+    "cloth_stack": {"cards": 4, "n": 3},
+    "cloth_twist": {"n": 9},
+    "garment": {"n": 8},
+    "rope_net": {"meshes": 3, "links": 2, "n": 6},
+    "soft_drop": {"n": 2},
+    "soft_pile": {"count": 5, "n": 3},
+    "spring_chain": {"links": 4},
+}
+"""Arguments that make the built-in scenes small."""
 
 
 @dataclass

@@ -34,12 +34,12 @@ class Spin:
 
 
 def cloth_on_rollers(
-    n: int = 24, rollers: int = 3, speed: float = 0.4, material: str = "cotton", self_contacts: bool = True
+    n: int = 20, rollers: int = 4, speed: float = 0.4, material: str = "denim", self_contacts: bool = True
 ) -> Scene:
-    """A cloth of 2 n x n cells that hangs over rollers; they carry it to one side, where it falls on the ground.
+    """A band of 3 n x n cells that lies on rollers; they carry it to one side, where it falls on the ground in folds.
 
     Args:
-        n: Cells across, twice as many along.
+        n: Cells across, three times as many along.
         rollers: Number of rollers.
         speed: Of their surfaces [m/s].
         material: Name of a cloth preset.
@@ -47,24 +47,25 @@ def cloth_on_rollers(
     """
     builder = ModelBuilder()
     preset = CLOTH_PRESETS[material]
-    width, height, thick, gap = 0.5, 0.5, 0.08, 0.165
+    width, height, thick, gap = 0.3, 0.3, 0.08, 0.165
     cell = width / n
     radius = 0.25 * cell
+    contact: dict[str, Any] = {"ke": 1.0e3, "kd": 0.1, "mu": 0.9}
     for k in range(rollers):
         axis = (gap * (k - rollers + 1), 0.0, height, *ALONG_Y)
         body = builder.add_body(xform=axis, is_kinematic=True, label=f"roller_{k}")
         builder.add_shape_cylinder(
-            body, radius=thick, half_height=0.6 * width, cfg=ShapeConfig(mu=0.9, density=0.0), color=(0.5, 0.5, 0.55)
+            body, radius=thick, half_height=0.7 * width, cfg=ShapeConfig(density=0.0, **contact), color=(0.5, 0.5, 0.55)
         )
     elements = preset.elements(cell)
     mass = elements.pop("density") * cell * cell
-    start = 0.3 - 2.0 * width  # a part hangs down in front and pulls the rest straight
+    start = 0.15 - 3.0 * width  # a part hangs down in front and pulls the rest straight
     builder.add_cloth_grid(
-        pos=(start, -0.5 * width, height + thick + 2.0 * radius), rot=(0.0, 0.0, 0.0, 1.0), vel=(0.0, 0.0, 0.0), dim_x=2 * n, dim_y=n,
+        pos=(start, -0.5 * width, height + thick + 2.0 * radius), rot=(0.0, 0.0, 0.0, 1.0), vel=(0.0, 0.0, 0.0), dim_x=3 * n, dim_y=n,
         cell_x=cell, cell_y=cell, mass=mass, particle_radius=radius, **elements,
     )  # fmt: skip
-    builder.add_ground_plane(cfg=ShapeConfig(mu=0.6))
+    builder.add_ground_plane(cfg=ShapeConfig(**contact))
     return Scene(
         "cloth_on_rollers", builder, seconds=4.0, solver=self_contact(self_contacts, radius),
-        soft_contact={"ke": 1.0e3, "kd": 1.0e-2, "mu": 0.9}, drive=Spin(speed / thick), camera={"azimuth": -70.0, "elevation": 15.0},
+        soft_contact=contact, drive=Spin(speed / thick), camera={"azimuth": -60.0, "elevation": 15.0},
     )  # fmt: skip

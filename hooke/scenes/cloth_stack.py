@@ -34,11 +34,11 @@ def cloth_stack(cards: int = 20, n: int = 8, size: float = 0.25, material: str =
         corner = middle - quat_rotate(rot, (0.5 * size, 0.5 * size, 0.0))
         builder.add_cloth_grid(
             pos=corner, rot=rot, vel=(0.0, 0.0, 0.0), dim_x=n, dim_y=n, cell_x=cell, cell_y=cell, mass=mass, particle_radius=radius,
-            color=(0.75, 0.35 + 0.5 * (card % 2), 0.3), **elements,
+            color=(0.25 + 0.6 * card / cards, 0.3 + 0.35 * (card % 2), 0.65 - 0.45 * card / cards), **elements,
         )  # fmt: skip
-    builder.add_ground_plane(cfg=ShapeConfig(mu=preset.mu))
     contact = {"ke": 2.0e3, "kd": 1.0e-2, "mu": preset.mu}
+    builder.add_ground_plane(cfg=ShapeConfig(ke=2.5e3, kd=100.0, mu=preset.mu))  # it takes the bounce out of the pile
     solver = self_contact(self_contacts, radius)
     return Scene(
-        "cloth_stack", builder, seconds=2.0, solver=solver, soft_contact=contact, camera={"azimuth": -50.0, "elevation": 15.0}
+        "cloth_stack", builder, seconds=3.0, solver=solver, soft_contact=contact, camera={"azimuth": -50.0, "elevation": 25.0}
     )

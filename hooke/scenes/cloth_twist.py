@@ -67,7 +67,7 @@ def cloth_twist(n: int = 50, size: float = 1.0, turns: float = 2.0, rate: float 
     held = np.flatnonzero((builder.particle_flags.array & ParticleFlags.ACTIVE) == 0)
     seconds = np.pi * turns / rate
     return Scene(
-        "cloth_twist", builder, seconds=seconds, iterations=4, solver=self_contact(self_contacts, 0.1 * size / n),
+        "cloth_twist", builder, seconds=seconds + 0.5, iterations=4, solver=self_contact(self_contacts, 0.1 * size / n),
         soft_contact={"ke": 1.0e3, "kd": 0.1, "mu": 0.2}, drive=Twist(n * n, held, rate, seconds),
-        camera={"azimuth": -75.0, "elevation": 12.0},
+        camera={"azimuth": -75.0, "elevation": 30.0},
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hooke.geometry.mesh import Mesh
@@ -53,8 +55,8 @@ def tunic_panel(n: int, depth: float) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """
     row, column = (a.reshape(-1) for a in np.meshgrid(np.arange(2 * n + 1), np.arange(n + 1), indexing="ij"))
     across, up = column / n - 0.5, row / (2 * n)
-    width = 0.62 - 0.16 * np.minimum(1.0, up / 0.55)
-    top = 1.50 - 0.35 * np.maximum(np.abs(across) * 0.46 - 0.09, 0.0)  # shoulders slope beside the neck
+    width = 0.80 - 0.34 * np.minimum(1.0, up / 0.55)
+    top = 1.56 - 0.20 * np.maximum(np.abs(across) * 0.46 - 0.09, 0.0)  # shoulders slope beside the neck
     top = top - depth * np.maximum(0.0, 1.0 - (across * 0.46 / 0.09) ** 2)
     vertices = np.stack([across * width, 0.0 * up, 0.55 + up * (top - 0.55)], axis=1)
     corner = (row * (n + 1) + column)[(row < 2 * n) & (column < n)]
@@ -77,29 +79,30 @@ def garment(n: int = 26, material: str = "cotton", self_contacts: bool = True) -
     """
     builder = ModelBuilder()
     preset = CLOTH_PRESETS[material]
-    skin = ShapeConfig(mu=preset.mu)
+    contact: dict[str, Any] = {"ke": 2.0e3, "kd": 0.1, "mu": preset.mu}
+    skin = ShapeConfig(**contact)
     builder.add_shape_mesh(-1, mesh=mannequin(), cfg=skin, color=(0.8, 0.68, 0.6), label="mannequin")
     for side in (-1.0, 1.0):
         _add_limb(builder, np.multiply(ARM[0], (side, 1.0, 1.0)), np.multiply(ARM[1], (side, 1.0, 1.0)), ARM[2], skin)
         _add_limb(builder, np.array((0.09 * side, 0.0, 0.74)), np.array((0.10 * side, 0.0, 0.05)), 0.075, skin)
-    builder.add_ground_plane()
+    builder.add_ground_plane(cfg=skin)
     cell = 0.5 / n
     radius = 0.2 * cell
     elements = preset.elements(cell)
     seams = []
-    for y, depth in ((-0.16, 0.10), (0.16, 0.03)):
+    for y, depth, color in ((-0.16, 0.10, (0.20, 0.42, 0.62)), (0.16, 0.03, (0.27, 0.52, 0.72))):
         vertices, triangles, seam = tunic_panel(n, depth)
+        triangles = triangles if y < 0.0 else triangles[:, ::-1]  # outsides of both look away from the body
         seams.append(builder.particle_count + seam)
         builder.add_cloth_mesh(
             pos=(0.0, y, 0.0), rot=(0.0, 0.0, 0.0, 1.0), scale=1.0, vel=(0.0, 0.0, 0.0), vertices=vertices,
-            indices=triangles.reshape(-1), particle_radius=2.0 * radius, **elements,
+            indices=triangles.reshape(-1), particle_radius=2.0 * radius, color=color, **elements,
         )  # fmt: skip
     for i, j in zip(*seams, strict=True):
-        builder.add_spring(int(i), int(j), 50.0, 0.1)
+        builder.add_spring(int(i), int(j), 100.0, 5.0)  # shut within a tenth of a second, by the damper
     builder.spring_rest_length.array[:] = radius
-    contact = {"ke": 2.0e3, "kd": 1.0e-2, "mu": preset.mu}
     solver = self_contact(self_contacts, radius)
-    return Scene("garment", builder, seconds=3.0, solver=solver, soft_contact=contact, camera={"azimuth": -65.0, "elevation": 10.0})
+    return Scene("garment", builder, seconds=3.0, solver=solver, soft_contact=contact, camera={"azimuth": -72.0, "elevation": 10.0})
 
 
 def _add_limb(builder: ModelBuilder, start: np.ndarray, end: np.ndarray, radius: float, cfg: ShapeConfig) -> None:

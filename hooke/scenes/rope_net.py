@@ -1,4 +1,6 @@
-"""A net of springs that is thrown over a cloth on a ball."""
+"""A net of tapes that is thrown over a cloth on a ball."""
+
+from typing import Any
 
 import numpy as np
 
@@ -7,62 +9,70 @@ from hooke.model.config import ShapeConfig
 from hooke.model.material import CLOTH_PRESETS
 from hooke.scenes.scene import Scene, self_contact
 
-__all__ = ["net_lines", "rope_net"]
+__all__ = ["net_mesh", "rope_net"]
+
+AIR = 0.7
+"""Drag of a flat piece: half the density of air times a coefficient of 1.2 [kg/m^3]."""
 
 
-def net_lines(knots: int, links: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lines of a square net.
+def net_mesh(meshes: int, links: int) -> tuple[np.ndarray, np.ndarray]:
+    """A square net of crossing tapes: a grid of cells with holes.
 
     Args:
-        knots: Knots along each side.
-        links: Links between neighbouring knots.
+        meshes: Holes along each side.
+        links: Cells from tape to tape; tapes are one cell wide.
 
     Returns:
-        Places of the nodes, in units of a link, (k, 2), and pairs of nodes that a link joins, (m, 2).
+        Places of the vertices, in cells, (k, 2), and triangles (m, 3).
     """
-    side = (knots - 1) * links + 1
-    x, y = (a.reshape(-1) for a in np.meshgrid(np.arange(side), np.arange(side), indexing="ij"))
-    on = (x % links == 0) | (y % links == 0)
-    number = np.full((side, side), -1)
-    number[x[on], y[on]] = np.arange(int(on.sum()))
-    along_x = (y % links == 0) & (x + 1 < side)
-    along_y = (x % links == 0) & (y + 1 < side)
-    pairs = [(number[x[f], y[f]], number[x[f] + dx, y[f] + dy]) for f, dx, dy in ((along_x, 1, 0), (along_y, 0, 1))]
-    return np.stack([x[on], y[on]], axis=1), np.concatenate([np.stack(p, axis=1) for p in pairs])
+    side = meshes * links + 2  # vertices
+    x, y = (a.reshape(-1) for a in np.meshgrid(np.arange(side - 1), np.arange(side - 1), indexing="ij"))
+    taped = (x % links == 0) | (y % links == 0)
+    x, y = x[taped], y[taped]
+    corner = x * side + y
+    right, above, across = corner + side, corner + 1, corner + side + 1
+    turned = ((x + y) % 2 == 1)[:, None]  # diagonals alternate
+    one = np.where(turned, np.stack([corner, right, above], 1), np.stack([corner, right, across], 1))
+    two = np.where(turned, np.stack([right, across, above], 1), np.stack([corner, across, above], 1))
+    used, triangles = np.unique(np.concatenate([one, two]), return_inverse=True)
+    return np.stack(np.divmod(used, side), axis=1), triangles.reshape(-1, 3)
 
 
-def rope_net(knots: int = 10, links: int = 4, n: int = 32, size: float = 1.2, self_contacts: bool = True) -> Scene:
-    """A net, its nodes particles without a surface, that flies over a ball on which a cloth of n x n cells comes to lie.
+def rope_net(meshes: int = 9, links: int = 4, n: int = 32, size: float = 1.2, self_contacts: bool = True) -> Scene:
+    """A net that flies over a ball on which a cloth of n x n cells comes to lie.
+
+    Its ropes are tapes of triangles: contact between soft things is that of surfaces, springs and loose particles have none.
 
     Args:
-        knots: Knots along each side of the net.
-        links: Springs between neighbouring knots.
+        meshes: Holes along each side of the net.
+        links: Cells from tape to tape.
         n: Cells along each side of the cloth; 0 leaves it out.
         size: Length of a side of the net and the cloth [m].
         self_contacts: Whether net and cloth feel each other.
     """
     builder = ModelBuilder()
-    silk = CLOTH_PRESETS["silk"]
-    step = size / ((knots - 1) * links)
+    silk, tape = CLOTH_PRESETS["silk"], CLOTH_PRESETS["denim"]
+    step = size / (meshes * links + 1)
     radius = 0.2 * size / max(n, 24)
-    builder.add_shape_sphere(-1, xform=(0.0, 0.0, 0.35, 0.0, 0.0, 0.0, 1.0), radius=0.35, cfg=ShapeConfig(mu=silk.mu), label="ball")
-    builder.add_ground_plane()
+    contact: dict[str, Any] = {"ke": 1.0e3, "kd": 0.1, "mu": 0.4}
+    builder.add_shape_sphere(-1, xform=(0.0, 0.0, 0.35, 0.0, 0.0, 0.0, 1.0), radius=0.35, cfg=ShapeConfig(**contact), label="ball")
+    builder.add_ground_plane(cfg=ShapeConfig(**contact))
     if n:
         cell = size / n
         elements = silk.elements(cell)
         mass = elements.pop("density") * cell * cell
         builder.add_cloth_grid(
             pos=(-0.5 * size, -0.5 * size, 0.72), rot=(0.0, 0.0, 0.0, 1.0), vel=(0.0, 0.0, 0.0), dim_x=n, dim_y=n, cell_x=cell,
-            cell_y=cell, mass=mass, particle_radius=radius, color=(0.75, 0.3, 0.3), **elements,
+            cell_y=cell, mass=mass, particle_radius=radius, color=(0.75, 0.3, 0.3), tri_drag=AIR, **elements,
         )  # fmt: skip
-    places, pairs = net_lines(knots, links)
-    count = len(places)
-    height = 1.0 + 0.1 * places[:, 0] * step
-    q = np.stack([places[:, 0] * step - size, places[:, 1] * step - 0.5 * size, height], axis=1)
-    nodes = builder.add_particles(list(q), [(1.2, 0.0, 0.8)] * count, [2.0e-3] * count, [radius] * count)
-    for i, j in (pairs + nodes.start).tolist():
-        builder.add_spring(i, j, 5.0e2, 5.0e-2)
+    places, triangles = net_mesh(meshes, links)
+    x, y = places.T * step
+    builder.add_cloth_mesh(
+        pos=(-size, -0.5 * size, 1.0), rot=(0.0, 0.0, 0.0, 1.0), scale=1.0, vel=(1.4, 0.0, 0.8),
+        vertices=np.stack([x, y, 0.1 * x], axis=1), indices=triangles.reshape(-1), particle_radius=radius, color=(0.85, 0.75, 0.45),
+        tri_drag=AIR, **tape.elements(step),
+    )  # fmt: skip
     return Scene(
-        "rope_net", builder, seconds=2.5, solver=self_contact(self_contacts, radius), soft_contact={"ke": 1.0e3, "kd": 1.0e-2, "mu": 0.4},
+        "rope_net", builder, seconds=2.5, solver=self_contact(self_contacts, radius), soft_contact=contact,
         camera={"azimuth": -60.0, "elevation": 22.0},
     )  # fmt: skip

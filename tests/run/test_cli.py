@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hooke import Trajectory
-from hooke.cli import main
+from hooke.cli import BUILT_IN, main
+from hooke.scenes import SCENES
 
 
 @pytest.fixture
@@ -38,6 +39,16 @@ def test_run_render_info(command, tmp_path, capsys):
     assert command("render", "out/chain.npz", "-o", "film.gif", "--width", "64", "--height", "48", "--every", "3") == 0
     assert command("info", "out/chain.npz") == 0
     assert "SolverVBD" in capsys.readouterr().out
+
+
+def test_scenes_are_listed(command, capsys):
+    assert tuple(SCENES) == BUILT_IN
+    assert command("info") == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in SCENES) and "Square cards" in printed
+    assert command("run", "--help") == 0
+    printed = "".join(capsys.readouterr().out.replace("│", " ").split())
+    assert ",".join(SCENES) in printed
 
 
 def test_default_output_is_named_after_the_scene(command, tmp_path):
