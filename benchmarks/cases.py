@@ -128,6 +128,7 @@ CASES: dict[str, Case] = {
 
 SCALING: dict[str, tuple[Case, ...]] = {
     "cloth": _scaled([_cloth(n, True) for n in (32, 64, 128, 256, 512, 1000)]),
+    "cloth_self": _scaled([_self_contact(n) for n in (32, 64, 128, 256, 500)]),
     "soft": _scaled([_soft(n) for n in (9, 15, 24, 39, 62)]),
 }
 

@@ -70,7 +70,7 @@ def measure_residual(engine: str, model: Arrays, before: tuple[np.ndarray, np.nd
     mass = model["particle_mass"]
     free = mass > 0.0
     counted = free if left_out is None else free & ~left_out
-    way = np.where(free[:, None], dt * after[1].astype(np.float64), 0.0)
+    way = np.where(free[:, None], dt * after[1].astype(np.float64), after[0].astype(np.float64) - start)  # what is held may move
     inertia = mass[:, None] / dt**2 * (way - dt * velocity - dt**2 * gravity)
     gradient = inertia + elastic_gradient(engine, model, start, start + way, dt)
     weight = np.sqrt(np.mean((mass[free] * np.linalg.norm(gravity)) ** 2))

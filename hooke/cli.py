@@ -19,7 +19,12 @@ from rich.table import Table
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Simulate cloth, soft bodies and springs, and picture them.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Simulate cloth, soft bodies and springs, and picture them.",
+)
 out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
@@ -55,7 +60,7 @@ def run(
         list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, obstacle), or a scene: {', '.join(BUILT_IN)}.")
     ],
     output: Annotated[list[Path] | None, typer.Option("--output", "-o", help="File .npz, .usd, .usda; may repeat.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time \\[s].")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.")] = None,
     substeps: Annotated[int | None, typer.Option(help="Steps per frame.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Sweeps per step.")] = None,
@@ -63,11 +68,11 @@ def run(
     material: Annotated[str | None, typer.Option(help="Preset, or constants: E=1e6,nu=0.4,density=1100,thickness=1e-3.")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="Factor or 'fit', once or per file.")] = None,
     rotate: Annotated[list[str] | None, typer.Option(help="Degrees about x,y,z, once or per file.")] = None,
-    place: Annotated[list[str] | None, typer.Option(help="Middle x,y,z [m] ('-' leaves it), once or per file.")] = None,
+    place: Annotated[list[str] | None, typer.Option(help="Middle x,y,z \\[m] ('-' leaves it), once or per file.")] = None,
     up: Annotated[str | None, typer.Option(help="Up axis of files that do not say: x, y or z.")] = None,
     units: Annotated[str | None, typer.Option(help="Unit of files that do not say: m, cm, mm, in, ft.")] = None,
     pin: Annotated[list[str] | None, typer.Option(help="Fix box:x0,y0,z0,x1,y1,z1 or plane:a,b,c,d; may repeat.")] = None,
-    ground: Annotated[str, typer.Option(help="Height of the ground [m], 'auto' or 'none' (files only).")] = "auto",
+    ground: Annotated[str, typer.Option(help="Height of the ground \\[m], 'auto' or 'none' (files only).")] = "auto",
     resolution: Annotated[int, typer.Option(help="Cells along the longest side of a soft body made from a surface.")] = 14,
     worlds: Annotated[int, typer.Option(help="Copies side by side, each its own world.")] = 1,
     device: Annotated[str | None, typer.Option(help="Warp device, such as cpu or cuda:0.")] = None,
@@ -261,8 +266,8 @@ def render(
     azimuth: Annotated[float | None, typer.Option(help="Direction of the camera around the up axis [degrees].")] = None,
     elevation: Annotated[float | None, typer.Option(help="Height of the camera above the horizon [degrees].")] = None,
     zoom: Annotated[float, typer.Option(help="Larger than 1 comes closer.")] = 1.0,
-    eye: Annotated[str | None, typer.Option(help="Position x,y,z of the camera [m]; needs --look.")] = None,
-    look: Annotated[str | None, typer.Option(help="Point x,y,z that the camera looks at [m].")] = None,
+    eye: Annotated[str | None, typer.Option(help="Position x,y,z of the camera \\[m]; needs --look.")] = None,
+    look: Annotated[str | None, typer.Option(help="Point x,y,z that the camera looks at \\[m].")] = None,
     background: Annotated[str | None, typer.Option(help="Colour such as '#ffffff' instead of a sky.")] = None,
     device: Annotated[str | None, typer.Option(help="Warp device.")] = None,
 ) -> None:
