@@ -17,6 +17,7 @@ from hooke.collision.self_contact import (
     make_pair_kernels,
 )
 from hooke.collision.surface import PairFilter, Surface
+from hooke.execution.work import FEW
 from hooke.geometry.box_tree import BoxTree, fit_leaves, merge_boxes
 from hooke.math import LANES, Lanes
 
@@ -71,7 +72,7 @@ class PairPool:
     """
 
     def __init__(self, kind: PairKind, query: BoxTree, room: int, device: Any):
-        self.kind, self.device = kind, device
+        self.kind, self.device = kind, wp.get_device(device)
         self._features, self._leaves = max(query.count, 1), max(query.leaves, 1)
         self.counters = wp.zeros(2 * self._features + 1, dtype=wp.int32, device=device)  # one array, to be cleared at once
         self.kernels = make_pair_kernels(kind)
@@ -90,6 +91,7 @@ class PairPool:
                 setattr(found, name, wp.zeros(length, dtype=wp.int32, device=device))
             found.number, found.filled = self.counters[: self._features], self.counters[self._features : -1]
             found.total = self.counters[-1:]
+            self._found = self._look()
         if pairs > self._room[1]:
             groups = -(-pairs // LANES)
             self._room[1] = LANES * groups
@@ -115,7 +117,12 @@ class PairPool:
 
     def needed(self) -> tuple[int, int]:
         """Candidates and pairs found by the last search; the latter counts only what there was room to look at. Reads the device."""
-        return int(self.candidates.total.numpy()[0]), int(self.candidates.end[-1:].numpy()[0])
+        total, end = self._found if self.device.is_cpu else self._look()
+        return int(total[0]), int(end[-1])
+
+    def _look(self) -> tuple[np.ndarray, np.ndarray]:
+        """Counts of the last search; on a CPU they follow the next ones."""
+        return self.candidates.total.numpy(), self.candidates.end.numpy()
 
     def shortage(self) -> tuple[int, int] | None:
         """What the last search needed and had, if that was too little; None if not. Reads the device."""
@@ -188,5 +195,5 @@ class PairSearch:
         inputs = [query.view, target.view, int(query is target), reach, self._filter, self._parallel, self.any_mover]
         recorder.launch(find_pairs, query.leaves, inputs, [found])
         recorder.alone(wp.utils.array_scan, found.number, found.end)
-        recorder.launch(place_pairs, query.leaves, [query.view, target.view], [found, pairs])
-        recorder.launch(sort_pairs, query.count, [query.view, target.view, found], [pairs])
+        recorder.launch(place_pairs, query.leaves, [query.view, target.view], [found, pairs], grain=FEW)
+        recorder.launch(sort_pairs, query.count, [query.view, target.view, found], [pairs], grain=FEW)

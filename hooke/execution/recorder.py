@@ -20,7 +20,7 @@ import warp as wp
 from hooke import config
 from hooke.execution.pool import cores, pool
 from hooke.execution.tuner import MOST, Tuner
-from hooke.execution.work import Counting, begin_run, enter_phase, leave_phase, whole_work, yield_address
+from hooke.execution.work import GRAIN, Counting, begin_run, enter_phase, leave_phase, whole_work, yield_address
 
 __all__ = ["Recorder", "captured_by_user", "launch_directly", "pointers"]
 
@@ -185,11 +185,16 @@ class Recorder:
                 wp.launch(enter_phase, dim=1, inputs=[self._counting.next_phase(0, 1)], device=self.device)
         return capture.graph
 
-    def launch(self, kernel: Any, count: int, inputs: Sequence[Any], outputs: Sequence[Any] = (), first: int = 0) -> None:
-        """Launch a kernel whose first argument is a :class:`~hooke.execution.work.Work` for the items ``first ... first + count``."""
+    def launch(
+        self, kernel: Any, count: int, inputs: Sequence[Any], outputs: Sequence[Any] = (), first: int = 0, grain: int = GRAIN
+    ) -> None:
+        """Launch a kernel whose first argument is a :class:`~hooke.execution.work.Work` for the items ``first ... first + count``.
+
+        ``grain`` is the least number of chunks for each worker (:meth:`~hooke.execution.work.Counting.next_phase`).
+        """
         if count == 0:
             return
-        work = whole_work(first, count) if self._counting is None else self._counting.next_phase(first, count)
+        work = whole_work(first, count) if self._counting is None else self._counting.next_phase(first, count, grain)
         dim = 1 if self.device.is_cpu else count
         wp.launch(kernel, dim=dim, inputs=[work, *inputs], outputs=list(outputs), device=self.device)
 

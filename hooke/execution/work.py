@@ -27,7 +27,27 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["Counting", "Work", "begin_run", "enter_phase", "first_item", "leave_phase", "next_item", "whole_work", "yield_address"]
+__all__ = [
+    "FEW",
+    "GRAIN",
+    "SOME",
+    "Counting",
+    "Work",
+    "begin_run",
+    "enter_phase",
+    "first_item",
+    "leave_phase",
+    "next_item",
+    "whole_work",
+    "yield_address",
+]
+
+
+GRAIN = 64
+"""Chunks of a phase for each worker, unless its kernel asks for others."""
+
+SOME, FEW = 16, 4
+"""Chunks where many items have nothing to do, and where all take nanoseconds."""
 
 
 @wp.struct
@@ -89,10 +109,16 @@ class Counting:
         work.counters = self.counters
         return work
 
-    def next_phase(self, first: int, count: int) -> Work:
-        """The work of the next phase; chunks are small, so that nobody waits long for another's last one."""
+    def next_phase(self, first: int, count: int, grain: int = GRAIN) -> Work:
+        """The work of the next phase; chunks are small, so that nobody waits long for another's last one.
+
+        Args:
+            first: First item.
+            count: Number of items.
+            grain: Chunks for each worker, at least; few where items take so little that claims count.
+        """
         work = whole_work(first, count)
-        work.chunk = 1 << max(0, (count // (64 * self.workers)).bit_length() - 1)
+        work.chunk = 1 << max(0, (count // (grain * self.workers)).bit_length() - 1)
         work.counters, work.phase, work.before = self.counters, self.phase, self._before
         work.worker, work.workers, work.yield_address = self.worker, self.workers, self._yield_address
         self.phase += 1

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.flags import lane_options
-from hooke.execution.work import Work, first_item, next_item
+from hooke.execution.work import FEW, Work, first_item, next_item
 from hooke.math import LANES, Lanes, VectorL, gather_vectors, larger, smaller, strided_indices, vector
 
 __all__ = ["BoxTree", "TreeView", "fit_leaves", "merge_boxes", "visit_tree"]
@@ -371,12 +371,12 @@ class BoxTree:
 
     def fit(self, low: wp.array, high: wp.array, wanted: wp.array, recorder: Any) -> None:
         """Fit the leaves to boxes of the corners, shape (indices,) [m]; nothing happens where ``wanted``, shape (1,), is 0."""
-        recorder.launch(fit_leaves, self.leaves, [low, high, wanted], [self.view])
+        recorder.launch(fit_leaves, self.leaves, [low, high, wanted], [self.view], grain=FEW)
 
     def merge(self, wanted: wp.array, recorder: Any) -> None:
         """Fit the nodes above to them; a tree that only asks needs none."""
         for first, count in self._levels:
-            recorder.launch(merge_boxes, count, [self._children, wanted], [self.view], first=first)
+            recorder.launch(merge_boxes, count, [self._children, wanted], [self.view], first=first, grain=FEW)
 
 
 class _Layout:

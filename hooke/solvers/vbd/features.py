@@ -19,7 +19,7 @@ import warp as wp
 from hooke.collision.self_contact import Candidates, PairKind, Pairs, moved_corners, pair_count
 from hooke.contact.barrier import feature_contact
 from hooke.execution.flags import lane_options
-from hooke.execution.work import Work, first_item, next_item
+from hooke.execution.work import FEW, Work, first_item, next_item
 from hooke.math import (
     LANES,
     Block,
@@ -383,11 +383,11 @@ class Features:
         self._recorder.alone(self._filled.zero_)
         sources = list(zip(self.ends, self.first, self._rooms, strict=True))
         for end, first, room in sources:
-            self._recorder.launch(count_features, room, [end, first, self.contacts, self.free], [self._number])
+            self._recorder.launch(count_features, room, [end, first, self.contacts, self.free], [self._number], grain=FEW)
         self._recorder.alone(wp.utils.array_scan, self._number, self.contacts.first)
         for end, first, room in sources:
-            self._recorder.launch(list_features, room, [end, first, self.free], [self._filled, self.contacts])
-        self._recorder.launch(sort_features, len(self.most), [], [self.contacts, self.most])
+            self._recorder.launch(list_features, room, [end, first, self.free], [self._filled, self.contacts], grain=FEW)
+        self._recorder.launch(sort_features, len(self.most), [], [self.contacts, self.most], grain=FEW)
 
 
 @wp.func

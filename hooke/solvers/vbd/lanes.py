@@ -16,7 +16,7 @@ from hooke.contact.particle import make_slip_correction
 from hooke.elements import Element
 from hooke.elements.lanes import LaneRecords, LaneView
 from hooke.execution.flags import lane_options
-from hooke.execution.work import Work, first_item, next_item
+from hooke.execution.work import SOME, Work, first_item, next_item
 from hooke.math import (
     LANES,
     BlockL,
@@ -383,9 +383,9 @@ class LaneSweep:
         outputs = [self.groups, self.motion]
         self._recorder.launch(self._sweep, count, [self._chain, 1.0 / dt], outputs, first=first)
         if features is not None:
-            self._recorder.launch(sweep_met, count, [features], [self.groups], first=first)
+            self._recorder.launch(sweep_met, count, [features], [self.groups], first=first, grain=SOME)
         if features is not None or len(rows.source) > NOBODY:
-            self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first)
+            self._recorder.launch(self._sweep_touched, count, [rows, 1.0 / dt], outputs, first=first, grain=SOME)
 
     def halt(self, particles: Any, done: wp.array) -> None:
         """Hold the particles of worlds that are done until the step ends."""

@@ -19,6 +19,7 @@ from hooke.collision.pair_search import PairSearch, SurfaceTrees
 from hooke.collision.self_contact import Reach
 from hooke.collision.surface import Surface, make_filter
 from hooke.execution.recorder import captured_by_user, launch_directly
+from hooke.execution.work import FEW
 from hooke.math import LANES
 from hooke.solvers.vbd.features import (
     FeatureMaterial,
@@ -83,11 +84,11 @@ class SelfContactOptions:
 
 @dataclass(frozen=True)
 class Stage:
-    """Some launches of a step, and the search that they end with."""
+    """Some launches of a step, and the search that they end with, if they do."""
 
     name: str
     launches: tuple[Callable[[], None], ...]
-    search: PairSearch
+    search: PairSearch | None
 
     @property
     def __name__(self) -> str:
@@ -202,15 +203,15 @@ class SelfContact:
         """As a step begins, after its first guess is known: its start is the reference; the pairs of the last one stay, if they do."""
         radius = 0.5 * self.options.margin
         inputs = [self._particle, self._particles.struct, self._seen, self._motion.displacement, self._searched, radius]
-        self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach, self._anew])
-        self._recorder.launch(keep_known, self._size, [self._particle, self._particles.struct, self._anew], [self.reach])
+        self._recorder.launch(begin_limits, self._size, inputs, [self.limits, self.reach, self._anew], grain=FEW)
+        self._recorder.launch(keep_known, self._size, [self._particle, self._particles.struct, self._anew], [self.reach], grain=FEW)
         self.near.separate(self.reach, self._recorder)
 
     def look_around(self, at_start: bool = False) -> None:
         """Make the places of now (or of the start of the step) the reference, and find the pairs nearer than the margin."""
         place = self.reach.shift if at_start else self._motion.displacement
         inputs = [self._particle, self.count, place, 0.5 * self.options.margin]
-        self._recorder.launch(reach_around, self._size, inputs, [self.reach, self._searched])
+        self._recorder.launch(reach_around, self._size, inputs, [self.reach, self._searched], grain=FEW)
         self._recorder.alone(self._anew.zero_)
         self.near.run(self.reach, self._recorder)
 
@@ -223,13 +224,13 @@ class SelfContact:
         radius, wanted = (0.0, self._anew) if first else (0.5 * self.options.margin, self._always)
         self._recorder.alone(self.ways.any_mover.zero_)
         inputs = [self._particle, self._particles.struct, self._motion.displacement, radius, wanted]
-        self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover])
+        self._recorder.launch(reach_along, self._size, inputs, [self.reach, self.ways.any_mover], grain=FEW)
         self.ways.run(self.reach, self._recorder)
 
     def limit(self) -> None:
         """Scale the ways since the reference of near pairs that would meet: one round, within iterations."""
         self._limit(self.near, 0)
-        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement])
+        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement], grain=FEW)
 
     def certify(self) -> None:
         """Scale the ways since the reference so that no pairs meet that are near or on ways that were looked along."""
@@ -237,7 +238,7 @@ class SelfContact:
         for number in range(ROUNDS):
             self._limit(self.near, number)
             self._limit(self.ways, number)
-        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement])
+        self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement], grain=FEW)
 
     def _limit(self, search: PairSearch, number: int) -> None:
         for kernel, pool in zip(self._limit_kernels, search.pools, strict=True):
@@ -249,9 +250,9 @@ class SelfContact:
         contacts, owners = self.features.contacts, self._owners
         parts = zip(self._feature_kernels, self.near.pools, owners, self.features.first[1:], strict=True)
         for (own_pairs, write_contacts, _refresh), pool, own, first in parts:
-            self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [own])
+            self._recorder.launch(own_pairs, pool.groups, [pool.candidates, pool.pairs], [own], grain=FEW)
             self._recorder.alone(wp.utils.array_scan, own.number, own.end)
-            self._recorder.launch(write_contacts, pool.groups, [pool.pairs, own, first], [contacts])
+            self._recorder.launch(write_contacts, pool.groups, [pool.pairs, own, first], [contacts], grain=FEW)
         self.features.list()
 
     def refresh(self) -> None:

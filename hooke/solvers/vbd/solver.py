@@ -52,6 +52,9 @@ from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["SolverVBD"]
 
+_PLANS = 16
+"""Sets of arguments for which the stages of a step are kept."""
+
 
 class SolverVBD(SolverBase):
     """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
@@ -228,14 +231,22 @@ class SolverVBD(SolverBase):
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
         surface.keep_sorted(self._steps, state_in.particle_q)
         surface.set_material(self.model, self.friction_epsilon, dt)
+        if key not in self._plans:
+            if len(self._plans) == _PLANS:
+                self._plans.clear()
+            self._plans[key] = self._plan(surface, state_in, state_out, contacts, dt)
+        for stage in self._plans[key]:
+            self._run_stage((stage.name, *key), stage)
+            if stage.search is not None:
+                surface.settle(stage.search)
+
+    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float) -> list[Stage]:
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
-        for stage in surface.stages(begin, iterations, self._take_limited, outside):
-            self._run_stage((stage.name, *key), stage)
-            surface.settle(stage.search)
         finish = functools.partial(self._finish_apart, state_in, state_out, dt)
-        self._run_stage(("end", *key), Stage("end", (surface.certify, finish), surface.ways))
+        stages = surface.stages(begin, iterations, self._take_limited, outside)
+        return [*stages, Stage("end", (surface.certify, finish), None)]
 
     def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
         if self._times is None:
@@ -326,18 +337,19 @@ class SolverVBD(SolverBase):
         """What the parts of a step cost, by name [ms]; the arguments are those of :meth:`step`.
 
         Looking for pairs of self-contact ("detect"), keeping them apart ("truncate"), their normals and distances ("contact"), and
-        all else ("sweep"). The step is taken twelve times, the first of which record and try numbers of workers; of the others the
-        least of every part counts.
+        all else ("sweep"). Thirteen steps are taken, to and fro between the states, the first of which record and try numbers of
+        workers; the least of every part counts.
         """
         samples: list[dict[str, float]] = []
-        for _ in range(12):
-            self._swaps.forget()  # the pair repeats on purpose
+        states = state_in, state_out
+        for _ in range(13):
             self._times = {}
             start = time.perf_counter()
-            self.step(state_in, state_out, control, contacts, dt)
+            self.step(*states, control, contacts, dt)
             if self._surface is None:
                 self._times["sweep"] = 1e3 * (time.perf_counter() - start)
             samples.append(self._times)
+            states = states[1], states[0]
         self._times = None
         return {phase: min(sample[phase] for sample in samples) for phase in samples[0]}
 
@@ -541,6 +553,7 @@ class SolverVBD(SolverBase):
     def _bind_surface(self, motion: Any, particle: np.ndarray) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
         self._surface: SelfContact | None = None
+        self._plans: dict[tuple[Any, ...], list[Stage]] = {}
         if self._self_contact is not None and self._tables["tri"].count:
             worlds, seen = self.model.world_count, self.workspace.vertices.seen
             self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
