@@ -54,7 +54,17 @@ from hooke.math import (
     zero,
 )
 
-__all__ = ["EDGE_EDGE", "VERTEX_TRIANGLE", "Candidates", "PairKind", "Pairs", "Reach", "make_pair_kernels"]
+__all__ = [
+    "EDGE_EDGE",
+    "VERTEX_TRIANGLE",
+    "Candidates",
+    "PairKind",
+    "Pairs",
+    "Reach",
+    "make_pair_kernels",
+    "pair_corners",
+    "pair_count",
+]
 
 COARSE = wp.constant(4.0 / 2.0**23)
 """Rounding of a coordinate that a separator allows for, as a part of the coordinate."""
@@ -258,6 +268,18 @@ class Separator:
 
 
 @wp.func
+def pair_corners(pairs: Pairs, group: int):
+    """Indices of the four corners of 16 pairs."""
+    first = 4 * LANES * group
+    return (
+        load_indices(pairs.corner, first),
+        load_indices(pairs.corner, first + LANES),
+        load_indices(pairs.corner, first + 2 * LANES),
+        load_indices(pairs.corner, first + 3 * LANES),
+    )
+
+
+@wp.func
 def pair_count(candidates: Candidates, pairs: Pairs):
     return wp.min(candidates.end[candidates.end.shape[0] - 1], pairs.query.shape[0])
 
@@ -448,10 +470,7 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any, Any]:
         while group >= 0:
             count = pair_count(candidates, pairs) - LANES * group
             if count > 0:
-                a = load_indices(pairs.corner, 4 * LANES * group)
-                b = load_indices(pairs.corner, (4 * group + 1) * LANES)
-                c = load_indices(pairs.corner, (4 * group + 2) * LANES)
-                d = load_indices(pairs.corner, (4 * group + 3) * LANES)
+                a, b, c, d = pair_corners(pairs, group)
                 xb, xc, xd = moved_corners(reach.start, reach.shift, a, b, c, d)
                 separation, v, w = nearest(xb, xc, xd, spread(parallel))
                 distance = norm(separation)

@@ -17,9 +17,7 @@ __all__ = [
     "gather_quads",
     "gather_vectors",
     "highest",
-    "highest_index",
     "load_indices",
-    "load_numbers",
     "load_vectors",
     "lowest",
     "nth_index",
@@ -228,15 +226,6 @@ def gather_index_quads(x: wp.array(dtype=wp.int32), i: IndexLanes, stride: int, 
 
 
 @wp.func_native(f"""
-    wp::vec_t<{LANES}, float> result;
-    for (auto l = 0; l < {LANES}; l++) result[l] = x.data[at + l];
-    return result;
-""")
-def load_numbers(x: wp.array(dtype=wp.float32), at: int) -> Lanes:
-    """The 16 entries from ``at`` on."""
-
-
-@wp.func_native(f"""
     for (auto l = 0; l < {LANES}; l++) x.data[at + l] = value[l];
 """)
 def store_numbers(value: Lanes, at: int, x: wp.array(dtype=wp.float32)): ...
@@ -291,14 +280,14 @@ def strided_indices(x: wp.array(dtype=wp.int32), at: int, stride: int) -> IndexL
     """Every ``stride``-th entry from ``at`` on."""
 
 
-def _fold(kind: str, operation: str, compare: str) -> str:
+def _fold(operation: str, compare: str) -> str:
     return f"""
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
     auto result = a[0];
     for (auto l = 1; l < {LANES}; l++) result = a[l] {compare} result ? a[l] : result;
     return result;
 #else
-    typedef {kind} lanes_t __attribute__((ext_vector_type({LANES})));
+    typedef float lanes_t __attribute__((ext_vector_type({LANES})));
     lanes_t value;
     __builtin_memcpy(&value, &a, sizeof(value));
     return __builtin_reduce_{operation}(value);
@@ -306,16 +295,12 @@ def _fold(kind: str, operation: str, compare: str) -> str:
 """
 
 
-@wp.func_native(_fold("float", "min", "<"))
+@wp.func_native(_fold("min", "<"))
 def lowest(a: Lanes) -> wp.float32: ...
 
 
-@wp.func_native(_fold("float", "max", ">"))
+@wp.func_native(_fold("max", ">"))
 def highest(a: Lanes) -> wp.float32: ...
-
-
-@wp.func_native(_fold("int", "max", ">"))
-def highest_index(a: IndexLanes) -> int: ...
 
 
 @wp.func_native("""

@@ -40,6 +40,7 @@ from hooke.solvers.vbd.separation import (
     make_limit_kernel,
     reach_along,
     reach_around,
+    settle_scales,
 )
 from hooke.solvers.vbd.workspace import allocate
 
@@ -194,7 +195,17 @@ class SelfContact:
         """All kernels that a step launches."""
         searches = [kernel for search in (self.near, self.ways) for kernel in search.kernels]
         features = [kernel for kernels in self._feature_kernels for kernel in kernels]
-        own = [begin_limits, keep_known, reach_around, reach_along, apply_limits, count_features, list_features, sort_features]
+        own = [
+            begin_limits,
+            keep_known,
+            settle_scales,
+            reach_around,
+            reach_along,
+            apply_limits,
+            count_features,
+            list_features,
+            sort_features,
+        ]
         return [*searches, *features, *self._limit_kernels, *own]
 
     # ---- launches
@@ -236,6 +247,8 @@ class SelfContact:
         """Scale the ways since the reference so that no pairs meet that are near or on ways that were looked along."""
         self._recorder.alone(self.limits.changed.zero_)
         for number in range(ROUNDS):
+            if number > 0:
+                self._recorder.launch(settle_scales, self._size, [number], [self.limits], grain=FEW)
             self._limit(self.near, number)
             self._limit(self.ways, number)
         self._recorder.launch(apply_limits, self._size, [self.reach], [self.limits, self._motion.displacement], grain=FEW)

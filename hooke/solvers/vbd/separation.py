@@ -24,7 +24,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.collision.self_contact import COARSE, FINE, Candidates, PairKind, Pairs, Reach, pair_count
+from hooke.collision.self_contact import COARSE, FINE, Candidates, PairKind, Pairs, Reach, pair_corners, pair_count
 from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math import (
@@ -39,7 +39,6 @@ from hooke.math import (
     gather_vectors,
     highest,
     larger,
-    load_indices,
     lowest,
     mul,
     neg,
@@ -54,7 +53,17 @@ from hooke.math import (
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.predict import is_fixed
 
-__all__ = ["Limits", "Searched", "apply_limits", "begin_limits", "keep_known", "make_limit_kernel", "reach_along", "reach_around"]
+__all__ = [
+    "Limits",
+    "Searched",
+    "apply_limits",
+    "begin_limits",
+    "keep_known",
+    "make_limit_kernel",
+    "reach_along",
+    "reach_around",
+    "settle_scales",
+]
 
 ULP = wp.constant(2.0**-22)
 """By how much of a coordinate boxes are larger than what they hold."""
@@ -66,10 +75,12 @@ ROUNDING = wp.constant(0.25)
 class Limits:
     """By how much the way of every index is to be scaled, and whether forces move it (1) or the caller (0).
 
-    ``changed``: which rounds have scaled more than those before; the last of them takes all pairs by (1).
+    ``settled`` is the scale that the round before ended with: while a round lowers scales it reads none of them, so it does not matter
+    who is first. ``changed``: which rounds have scaled more than those before; the last of them takes all pairs by (1).
     """
 
     scale: wp.array(dtype=wp.float32)
+    settled: wp.array(dtype=wp.float32)
     free: wp.array(dtype=wp.float32)
     changed: wp.array(dtype=wp.int32)
 
@@ -93,6 +104,7 @@ def begin_limits(
     while i >= 0:
         p = particle[i]
         limits.scale[i] = 1.0
+        limits.settled[i] = 1.0
         limits.free[i] = 0.0
         if p < particles.mass.shape[0]:
             limits.free[i] = wp.where(is_fixed(particles, p), 0.0, 1.0)
@@ -207,18 +219,15 @@ def make_limit_kernel(kind: PairKind) -> Any:
 
     @wp.func
     def scaled(limits: Limits, i: IndexLanes):
-        """By how much the ways of 16 corners are scaled so far."""
-        return select(gather_numbers(limits.free, i), gather_numbers(limits.scale, i), spread(1.0))
+        """By how much the ways of 16 corners were scaled before this round."""
+        return select(gather_numbers(limits.free, i), gather_numbers(limits.settled, i), spread(1.0))
 
     @wp.func
     def limit_group(
         group: int, pairs: Pairs, fails: Lanes, a: Lanes, b: Lanes, c: Lanes, d: Lanes, relaxation: float, number: int, limits: Limits
     ):  # fmt: skip
         """(1) for the pairs of a group that fail."""
-        ia = load_indices(pairs.corner, 4 * LANES * group)
-        ib = load_indices(pairs.corner, (4 * group + 1) * LANES)
-        ic = load_indices(pairs.corner, (4 * group + 2) * LANES)
-        id = load_indices(pairs.corner, (4 * group + 3) * LANES)
+        ia, ib, ic, id = pair_corners(pairs, group)
         gap = pairs.gap[group]
         band = pairs.band[group]
         oa = pairs.offset[group, 0]
@@ -275,10 +284,7 @@ def make_limit_kernel(kind: PairKind) -> Any:
         while group >= 0:
             if pair_count(candidates, pairs) > LANES * group and (number == 0 or limits.changed[wp.max(number - 1, 0)] != 0):
                 n = vector(pairs.normal[group, 0], pairs.normal[group, 1], pairs.normal[group, 2])
-                ia = load_indices(pairs.corner, 4 * LANES * group)
-                ib = load_indices(pairs.corner, (4 * group + 1) * LANES)
-                ic = load_indices(pairs.corner, (4 * group + 2) * LANES)
-                id = load_indices(pairs.corner, (4 * group + 3) * LANES)
+                ia, ib, ic, id = pair_corners(pairs, group)
                 a = way(displacement, ia, n, pairs.shift[group, 0])
                 b = way(displacement, ib, n, pairs.shift[group, 1])
                 c = way(displacement, ic, n, pairs.shift[group, 2])
@@ -321,4 +327,15 @@ def apply_limits(work: Work, reach: Reach, limits: Limits, displacement: wp.arra
         if limits.scale[i] < 1.0 and limits.free[i] > 0.0:
             displacement[i] = reach.shift[i] + limits.scale[i] * (displacement[i] - reach.shift[i])
         limits.scale[i] = 1.0
+        limits.settled[i] = 1.0
+        i = next_item(work, i)
+
+
+@wp.kernel(enable_backward=False)
+def settle_scales(work: Work, number: int, limits: Limits):
+    """Before round ``number``: what the one before has scaled."""
+    i = first_item(work, wp.tid())
+    while i >= 0:
+        if limits.changed[number - 1] != 0:
+            limits.settled[i] = limits.scale[i]
         i = next_item(work, i)
