@@ -107,6 +107,13 @@ def way_ahead(i: int, s: int, todo: Pass, poses: Poses):
     return way
 
 
+@wp.func
+def shapes_of_world(candidates: Candidates, world: int):
+    """The range of a world in ``candidates.shape``; the last world is that of what belongs to none."""
+    w = wp.where(world < 0, candidates.start.shape[0] - 2, world)
+    return candidates.start[w], candidates.start[w + 1]
+
+
 @functools.cache
 def make_detection(codes: tuple[int, ...]) -> Any:
     """The kernel of both passes, for the kinds of shapes of a scene."""
@@ -138,10 +145,7 @@ def make_detection(codes: tuple[int, ...]) -> Any:
         last = int(0)
         if (particles.flags[i] & ACTIVE) != 0:
             w = particles.world[i]
-            if w < 0:
-                w = candidates.start.shape[0] - 2
-            first = candidates.start[w]
-            last = candidates.start[w + 1]
+            first, last = shapes_of_world(candidates, w)
         if known == 1:
             first = seen.candidate[i]
             last = first + 1
@@ -227,8 +231,8 @@ def out_of_reach(
     world: int, lower: wp.vec3, upper: wp.vec3, size: float, todo: Pass, shapes: Shapes, candidates: Candidates, poses: Poses
 ):  # fmt: skip
     """1 if a box is out of reach of all shapes of a world, for particles of radius ``size``."""
-    w = wp.where(world < 0, candidates.start.shape[0] - 2, world)
-    for c in range(candidates.start[w], candidates.start[w + 1]):
+    first, last = shapes_of_world(candidates, world)
+    for c in range(first, last):
         s = candidates.shape[c]
         half = 0.5 * (upper - lower)
         inverse = poses.inverse[s]

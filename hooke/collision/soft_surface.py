@@ -34,6 +34,7 @@ from hooke.collision.soft import (
     Poses,
     Sightings,
     out_of_reach,
+    shapes_of_world,
     way_ahead,
     way_of,
     write_row,
@@ -310,10 +311,7 @@ def make_surface_detection(codes: tuple[int, ...]) -> Any:
         last = int(0)
         if is_active(twice(v), particles):
             w = world_of(twice(v), particles)
-            if w < 0:
-                w = candidates.start.shape[0] - 2
-            first = candidates.start[w]
-            last = candidates.start[w + 1]
+            first, last = shapes_of_world(candidates, w)
         if known == 1:
             first = seen.candidate[i]
             last = first + 1

@@ -59,6 +59,12 @@ def row_count(rows: SoftRows):
 
 
 @wp.func
+def corners_of(rows: SoftRows, r: int):
+    """How many corners a row has."""
+    return 1 + wp.where(rows.indices[r][1] < 0, 0, 1) + wp.where(rows.indices[r][2] < 0, 0, 1)
+
+
+@wp.func
 def particle_of(rows: SoftRows, r: int):
     """The particle of a row, -1 for rows of other kinds."""
     return wp.where(rows.indices[r][1] < 0, rows.indices[r][0], -1)

@@ -16,7 +16,7 @@ from hooke.contact.normal import ramped_stiffness
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
-from hooke.solvers.vbd.contacts import ContactMaterial, body_pose, row_count
+from hooke.solvers.vbd.contacts import ContactMaterial, body_pose, corners_of, row_count
 from hooke.solvers.vbd.features import (
     ROW,
     FeatureContacts,
@@ -39,11 +39,6 @@ def is_facet(rows: SoftRows, r: int):
 
 
 @wp.func
-def corner_count(rows: SoftRows, r: int):
-    return wp.where(rows.indices[r][2] < 0, 2, 3)
-
-
-@wp.func
 def normal_of(contacts: FeatureContacts, k: int):
     return wp.vec3(contacts.row[ROW * k], contacts.row[ROW * k + 1], contacts.row[ROW * k + 2])
 
@@ -59,7 +54,7 @@ def facet_material(rows: SoftRows, r: int, particles: Particles, shapes: Shapes,
     """Stiffness, damping, friction and radius of a row."""
     s = rows.shape[r]
     radius = float(0.0)
-    for c in range(corner_count(rows, r)):
+    for c in range(corners_of(rows, r)):
         radius = wp.max(radius, particles.radius[rows.indices[r][c]])
     stiffness = wp.min(mix_stiffness(material.ke, shapes.material_ke[s]), material.start)
     damping = mix_damping(material.kd, shapes.material_kd[s])
@@ -88,7 +83,7 @@ def bind_facets(
                 motion = point - wp.transform_point(body_pose(body, body_q_prev), rows.body_pos[r])
                 motion += dt * wp.transform_vector(pose, rows.body_vel[r])
                 offset = wp.vec3(0.0)
-                for c in range(corner_count(rows, r)):
+                for c in range(corners_of(rows, r)):
                     i = rows.indices[r][c]
                     contacts.corner[4 * r + c] = contacts.place[i]
                     contacts.row[ROW * r + 4 + c] = rows.barycentric[r][c]
@@ -132,7 +127,7 @@ def write_facet_forces(
     if r < end[0] and is_facet(rows, r):
         gradient, _block = contact_derivatives(contacts, r)
         surface = -distance_of(contacts, r) * normal_of(contacts, r) + contact_change(contacts, r)
-        for c in range(corner_count(rows, r)):
+        for c in range(corners_of(rows, r)):
             surface += rows.barycentric[r][c] * start[rows.indices[r][c]]
         force[offset + r] = wp.spatial_vector(-gradient, wp.cross(surface, -gradient))
 

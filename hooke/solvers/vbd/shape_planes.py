@@ -30,7 +30,7 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
-from hooke.solvers.vbd.contacts import body_pose, row_count
+from hooke.solvers.vbd.contacts import body_pose, corners_of, row_count
 from hooke.solvers.vbd.features import FeatureContacts, Features, count_features, list_features, sort_features
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import allocate
@@ -73,12 +73,6 @@ class Triangles:
 
     corners: wp.array(dtype=wp.vec3i)
     incidence: Incidence
-
-
-@wp.func
-def corners_of(rows: SoftRows, r: int):
-    """How many corners a row has."""
-    return 1 + wp.where(rows.indices[r][1] < 0, 0, 1) + wp.where(rows.indices[r][2] < 0, 0, 1)
 
 
 @wp.func
