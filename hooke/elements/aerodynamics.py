@@ -45,16 +45,15 @@ def air_derivatives(area: Any, u: Any, drag: Any, lift: Any):
 
 
 @wp.func
-def air_gradient_hessian(e: Triangles, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+def air_gradient_hessian(e: Triangles, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
     m = e.indices[k, 2]
     area = 0.5 * cross(x_start[j] - x_start[i], x_start[m] - x_start[i])
-    share = 1.0 / 3.0
-    u = (share * (d[i] + d[j] + d[m]) - d[d.shape[0] - 1]) / dt
+    third = 1.0 / 3.0
+    u = (third * (d[i] + d[j] + d[m]) - d[d.shape[0] - 1]) / dt
     gradient, hessian = air_derivatives(area, u, e.materials[k, 3], e.materials[k, 4])
-    if slot == 3:
-        share = -1.0
+    share = third * float((slots & 1) + ((slots >> 1) & 1) + ((slots >> 2) & 1)) - float(slots >> 3)
     return share * gradient, (share * share / dt) * hessian
 
 
@@ -68,15 +67,15 @@ def begin_air(r: LaneRecords, k: int):
 @wp.func
 def air_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
     drag = r.constant[k, 0]
-    share = constant(1.0 / 3.0, drag)
-    moved = share * (change(r, k, 0, d) + change(r, k, 1, d) + change(r, k, 2, d)) - change(r, k, 3, d)
+    moved = constant(1.0 / 3.0, drag) * (change(r, k, 0, d) + change(r, k, 1, d) + change(r, k, 2, d)) - change(r, k, 3, d)
     gradient, hessian = air_derivatives(start(r, k, 1), constant(rate, drag) * moved, drag, r.constant[k, 1])
+    share = r.constant[k, 2]
     return share * gradient, (rate * (share * share)) * hessian
 
 
-def air_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
-    """Drag and lift."""
-    return c["materials"][rows, 3:5]
+def air_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Drag, lift, and the share of the mean velocity."""
+    return np.column_stack([c["materials"][rows, 3:5], moves[:, :3].sum(axis=1) / 3.0])
 
 
 AERODYNAMICS = Element(

@@ -70,8 +70,9 @@ def attachment_energy(e: Attachments, k: int, x: wp.array(dtype=wp.vec3)):
 
 @wp.func
 def attachment_gradient_hessian(
-    e: Attachments, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+    e: Attachments, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
 ):
+    slot = slots >> 1
     i = corner(e, k, slot, d.shape[0])
     j = corner(e, k, 1 - slot, d.shape[0])
     moved = d[i] - d[j]
@@ -84,7 +85,7 @@ def attachment_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: f
     return pull_derivatives(moved - start(r, k, 1), moved, r.constant[k, 0], rate * r.constant[k, 1])
 
 
-def attachment_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+def attachment_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
     return np.stack([c[name][rows] for name in ("stiffness", "damping")], axis=1)
 
 

@@ -29,6 +29,7 @@ from hooke.elements.element import Element
 from hooke.elements.lanes import LaneRecords, LaneView, change, place, start
 from hooke.geometry.measure import cross as cross_rows
 from hooke.math import (
+    VectorL,
     add,
     angle,
     constant,
@@ -163,7 +164,7 @@ def bending_energy(e: Edges, k: int, x: wp.array(dtype=wp.vec3)):
 
 
 @wp.func
-def bending_gradient_hessian(e: Edges, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+def bending_gradient_hessian(e: Edges, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
     v = e.indices[k, 2]
@@ -174,7 +175,10 @@ def bending_gradient_hessian(e: Edges, k: int, slot: int, d: wp.array(dtype=wp.v
     sw = x_start[w] - o
     theta, _valid = hinge_angle(si + d[i], sj + d[j], d[v], sw + d[w])
     theta_start, valid = hinge_angle(si, sj, wp.vec3(0.0), sw)
-    gradient = hinge_gradient(si + d[i], sj + d[j], d[v], sw + d[w], slot)
+    gradient = wp.vec3(0.0)
+    for s in range(4):
+        if (slots & (1 << s)) != 0:
+            gradient += hinge_gradient(si + d[i], sj + d[j], d[v], sw + d[w], s)
     rate = select(valid, e.bending_properties[k, 1] / dt, 0.0)  # a folded-up start shape has no angle to measure a rate from
     rest = e.rest_angle[k]
     theta_start = select(valid, theta_start, rest)
@@ -184,31 +188,45 @@ def bending_gradient_hessian(e: Edges, k: int, slot: int, d: wp.array(dtype=wp.v
 
 
 @wp.func
-def bending_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float, slot: int):
-    """A record lists (v0, o0, o1, v1): what is seen from the start of the edge loses no digits.
-
-    The turn comes from the sine and cosine of the difference of angles, which vanishes exactly where nothing has moved.
-    """
-    x0 = place(r, k, 1, d)
-    x1 = place(r, k, 2, d)
-    x2 = change(r, k, 0, d)
-    x3 = place(r, k, 3, d)
+def bending_lanes(r: LaneRecords, k: int, x0: VectorL, x1: VectorL, x2: VectorL, x3: VectorL, gradient: VectorL, rate: float):
+    """The turn comes from the sine and cosine of the difference of angles, which vanishes exactly where nothing has moved."""
     sine, cosine, _height = hinge_sides(x0, x1, x2, x3)
     sine_start = r.constant[k, 4]
     cosine_start = r.constant[k, 5]
     turned = angle(rounded(sine * cosine_start) - rounded(cosine * sine_start), cosine * cosine_start + sine * sine_start)
-    gradient = hinge_gradient(x0, x1, x2, x3, slot)
     return bending_moment(turned, r.constant[k, 3], gradient, r.constant[k, 1], rate * r.constant[k, 6])
 
 
 @wp.func
+def slot_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float, slot: int):
+    """A record lists (v0, o0, o1, v1): what is seen from the start of the edge loses no digits."""
+    x0 = place(r, k, 1, d)
+    x1 = place(r, k, 2, d)
+    x2 = change(r, k, 0, d)
+    x3 = place(r, k, 3, d)
+    return bending_lanes(r, k, x0, x1, x2, x3, hinge_gradient(x0, x1, x2, x3, slot), rate)
+
+
+@wp.func
 def tip_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
-    return bending_lanes(r, k, d, rate, 0)
+    return slot_lanes(r, k, d, rate, 0)
 
 
 @wp.func
 def rim_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
-    return bending_lanes(r, k, d, rate, 2)
+    return slot_lanes(r, k, d, rate, 2)
+
+
+@wp.func
+def several_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float):
+    """Of two corners that move, or of one or three; the gradients of all four sum to zero."""
+    x0 = place(r, k, 1, d)
+    x1 = place(r, k, 2, d)
+    x2 = change(r, k, 0, d)
+    x3 = place(r, k, 3, d)
+    gradient = r.constant[k, 7] * hinge_gradient(x0, x1, x2, x3, 0) + r.constant[k, 8] * hinge_gradient(x0, x1, x2, x3, 1)
+    gradient = gradient + r.constant[k, 9] * hinge_gradient(x0, x1, x2, x3, 2)
+    return bending_lanes(r, k, x0, x1, x2, x3, gradient, rate)
 
 
 @wp.func
@@ -229,11 +247,16 @@ def begin_bending(r: LaneRecords, k: int):
     r.constant[k, 6] = select(height, r.constant[k, 2], none)
 
 
-def bending_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+def bending_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """Rest angle, stiffness and damping times the length, and room for what :func:`begin_bending` writes."""
     length = c["rest_length"][rows][:, None]
     extra = np.zeros((len(rows), 4), np.float32)
     return np.column_stack([c["rest_angle"][rows], length * c["bending_properties"][rows], extra])
+
+
+def several_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """The same, and what corners 0, 1 and 2 move more than corner 3 does."""
+    return np.column_stack([bending_constants(c, rows, moves), moves[:, :3].astype(np.float32) - moves[:, 3:]])
 
 
 # Turning the edge around and exchanging the sides leaves a hinge as it is, so two views serve four slots.
@@ -249,4 +272,5 @@ BENDING = Element(
         LaneView({0: _SAME, 1: _TURNED}, bending_constants, tip_lanes, begin_bending),
         LaneView({2: _SAME, 3: _TURNED}, bending_constants, rim_lanes, begin_bending),
     ),
+    patch_views=(LaneView(dict.fromkeys(range(4), _SAME), several_constants, several_lanes, begin_bending),),
 )

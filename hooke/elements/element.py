@@ -26,11 +26,12 @@ class Element:
         size: Corners of one element: particles, and the point if there is one.
         energy: ``energy(e, k, x) -> float``: elastic energy [J] of element ``k`` at the positions ``x``, zero at rest; None if it
             stores none.
-        gradient_hessian: ``gradient_hessian(e, k, slot, d, x_start, dt) -> (vec3, Block)``: derivatives of the elastic energy and
-            of the dissipation over the step with respect to the particle in ``slot``, at the positions ``x_start + d``; the block
-            is positive semidefinite. Differences are taken of ``x_start`` and of ``d`` apart: digits that a sum in world coordinates
-            rounds away.
-        views: How it looks from its slots on SIMD lanes.
+        gradient_hessian: ``gradient_hessian(e, k, slots, d, x_start, dt) -> (vec3, Block)``: derivatives of the elastic energy and
+            of the dissipation over the step with respect to a translation of some corners, at the positions ``x_start + d``; bit s
+            of ``slots`` is set if that in slot s moves, and not all are. The block is positive semidefinite. Differences are taken
+            of ``x_start`` and of ``d`` apart: digits that a sum in world coordinates rounds away.
+        views: How it looks from its slots on SIMD lanes, where one corner moves.
+        patch_views: The same where several corners move, for the first of them; ``views`` where these do that too.
         acts: ``acts(columns) -> bool array``: which elements have a stiffness or a damping (columns by name, NumPy).
         particles: Column that holds the particles (-1 = none).
         title: Name of the kind, that of the table if empty.
@@ -44,6 +45,7 @@ class Element:
     gradient_hessian: Any
     acts: Callable[[dict[str, np.ndarray]], np.ndarray]
     views: tuple[LaneView, ...] = ()
+    patch_views: tuple[LaneView, ...] = ()
     particles: str = "indices"
     title: str = ""
     point: Callable[[np.ndarray, int], np.ndarray] | None = None

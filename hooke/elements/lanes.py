@@ -1,7 +1,7 @@
 """Records of elements for 16 particles at a time, and what an element's lane loader reads them with.
 
-A record is one element as one of its particles sees it; sixteen of them, of sixteen particles of one colour, stand side by side.
-Their particles are in the order of the element, so that all of them compute the same stress.
+A record is one element as one of its particles sees it, or a patch of particles that holds some of them; sixteen, of sixteen particles
+of one colour, stand side by side. Their particles are in the order of the element, so that all of them compute the same stress.
 """
 
 from collections.abc import Callable
@@ -36,14 +36,14 @@ class LaneView:
 
     Args:
         orders: For every slot that has this view, the order in which a record lists the particles of the element.
-        constants: ``constants(columns, rows, slot) -> (n, c)``: numbers of the elements ``rows`` seen from ``slot``, zeros where
-            ``begin`` writes.
+        constants: ``constants(columns, rows, moves) -> (n, c)``: numbers of the elements ``rows`` of which the corners ``moves``
+            (bool (n, size)) move together, zeros where ``begin`` writes.
         evaluate: ``evaluate(records, k, d, rate) -> (VectorL, BlockL)``: derivatives of row ``k``; ``rate`` = 1/dt.
         begin: ``begin(records, k)``: writes the constants of row ``k`` that depend on the start of the step; None if there are none.
     """
 
     orders: dict[int, tuple[int, ...]]
-    constants: Callable[[dict[str, np.ndarray], np.ndarray, int], np.ndarray]
+    constants: Callable[[dict[str, np.ndarray], np.ndarray, np.ndarray], np.ndarray]
     evaluate: Any
     begin: Any = None
 

@@ -57,7 +57,10 @@ def spring_energy(e: Springs, k: int, x: wp.array(dtype=wp.vec3)):
 
 
 @wp.func
-def spring_gradient_hessian(e: Springs, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
+def spring_gradient_hessian(
+    e: Springs, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+):
+    slot = slots >> 1
     i = e.indices[2 * k + slot]
     j = e.indices[2 * k + 1 - slot]
     start = x_start[i] - x_start[j]
@@ -71,7 +74,7 @@ def spring_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: float
     return stretch_derivatives(now, begin, r.constant[k, 0], r.constant[k, 1], rate * r.constant[k, 2])
 
 
-def spring_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
+def spring_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
     return np.stack([c[name][rows] for name in ("rest_length", "stiffness", "damping")], axis=1)
 
 

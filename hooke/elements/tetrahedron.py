@@ -150,13 +150,16 @@ def tetrahedron_energy(e: Tetrahedra, k: int, x: wp.array(dtype=wp.vec3)):
 
 @wp.func
 def tetrahedron_gradient_hessian(
-    e: Tetrahedra, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+    e: Tetrahedra, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
 ):
     pose = e.poses[k]
     volume = 1.0 / (6.0 * wp.determinant(pose))
-    m = -(pose[0] + pose[1] + pose[2])
-    if slot > 0:
-        m = pose[slot - 1]
+    m = wp.vec3(0.0)
+    if (slots & 1) != 0:
+        m -= pose[0] + pose[1] + pose[2]
+    for s in range(3):
+        if (slots & (2 << s)) != 0:
+            m += pose[s]
     mu = e.materials[k, 0]
     change = edge_matrix(e, k, d)
     f = (edge_matrix(e, k, x_start) + change) * pose
@@ -207,11 +210,11 @@ def tetrahedron_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: 
     return gradient + dg, hessian + dh
 
 
-def tetrahedron_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
-    """The pose, dF/dx of the slot, and mu, L, damping times the volume."""
+def tetrahedron_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """The pose, dF/dx of what moves, and mu, L, damping times the volume."""
     pose, material = c["poses"][rows].astype(np.float64), c["materials"][rows]
     volume = 1.0 / (6.0 * np.linalg.det(pose))
-    weight = -pose.sum(axis=1) if slot == 0 else pose[:, slot - 1]
+    weight = (moves[:, 1:, None] * pose).sum(axis=1) - moves[:, :1] * pose.sum(axis=1)
     mu, lam = material[:, 0], material[:, 0] + material[:, 1]
     return np.column_stack([pose.reshape(-1, 9), weight, volume * mu, volume * lam, volume * material[:, 2]])
 

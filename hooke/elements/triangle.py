@@ -6,7 +6,8 @@ F = [f0 f1] = [x_1 - x_0, x_2 - x_0] D^-1, J = |f0 x f1|. With the Lame pair of 
     psi = mu/2 (|f0|^2 + |f1|^2 - 2) - mu (J - 1) + L/2 (J - 1)^2,     E = A psi                   (1)
 
 which is the stable energy mu/2 (|F|^2 - 2) + L/2 (J - 1 - mu/L)^2 less its value at rest, written without the division.
-For a vertex with weights m = (a, b) = dF/dx, n = f0 x f1 / J, w = a f1 - b f0, g = w x n = dJ/dx and s = L (J - 1) - mu:
+For a vertex with weights m = (a, b) = dF/dx (vertices that move together: the sum of theirs), with n = f0 x f1 / J, w = a f1 - b f0,
+g = w x n = dJ/dx and s = L (J - 1) - mu:
 
     dE/dx = A (mu F m + s g) = A (a P0 + b P1),   P0 = mu f0 + s f1 x n,  P1 = mu f1 - s f0 x n     (2)
     d2E/dx2 = A (mu |m|^2 I + L g g^T + max(0, s)/J (|w|^2 I - w w^T - g g^T))                      (3)
@@ -134,7 +135,7 @@ def triangle_energy(e: Triangles, k: int, x: wp.array(dtype=wp.vec3)):
 
 @wp.func
 def triangle_gradient_hessian(
-    e: Triangles, k: int, slot: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
+    e: Triangles, k: int, slots: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float
 ):
     i = e.indices[k, 0]
     j = e.indices[k, 1]
@@ -142,11 +143,14 @@ def triangle_gradient_hessian(
     pose = e.poses[k]
     area = e.areas[k]
     mu = e.materials[k, 0]
-    a = -(pose[0, 0] + pose[1, 0])
-    b = -(pose[0, 1] + pose[1, 1])
-    if slot > 0:
-        a = pose[slot - 1, 0]
-        b = pose[slot - 1, 1]
+    weight = wp.vec2(0.0)
+    if (slots & 1) != 0:
+        weight -= pose[0] + pose[1]
+    for s in range(2):
+        if (slots & (2 << s)) != 0:
+            weight += pose[s]
+    a = weight[0]
+    b = weight[1]
     dq = d[j] - d[i]
     dr = d[m] - d[i]
     q = (x_start[j] - x_start[i]) + dq
@@ -187,10 +191,10 @@ def triangle_lanes(r: LaneRecords, k: int, d: wp.array(dtype=wp.vec3), rate: flo
     return gradient + dg, hessian + dh
 
 
-def triangle_constants(c: dict[str, np.ndarray], rows: np.ndarray, slot: int) -> np.ndarray:
-    """The pose, dF/dx of the slot, and mu, L, damping times the area."""
+def triangle_constants(c: dict[str, np.ndarray], rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """The pose, dF/dx of what moves, and mu, L, damping times the area."""
     pose, area, material = c["poses"][rows], c["areas"][rows], c["materials"][rows]
-    weight = -pose.sum(axis=1) if slot == 0 else pose[:, slot - 1]
+    weight = (moves[:, 1:, None] * pose).sum(axis=1) - moves[:, :1] * pose.sum(axis=1)
     mu, lam = material[:, 0], material[:, 0] + material[:, 1]
     return np.column_stack([pose.reshape(-1, 4), weight, area * mu, area * lam, area * material[:, 2]])
 

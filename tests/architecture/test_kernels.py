@@ -10,18 +10,22 @@ import warp as wp
 from hooke.collision.self_contact import EDGE_EDGE, VERTEX_TRIANGLE, make_pair_kernels
 from hooke.collision.soft import make_detection
 from hooke.collision.soft_surface import make_surface_detection
+from hooke.contact.particle import FRICTION_LAWS
 from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
-from hooke.solvers.vbd.lanes import make_lane_kernels, make_touched_kernel
+from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
+from hooke.solvers.vbd.lanes import begin_kernel, make_lane_kernels, make_touched_kernel
+from hooke.solvers.vbd.patch_sweep import make_member_kernel, make_share_kernel
 from hooke.solvers.vbd.separation import make_limit_kernel
 from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_device_function, is_kernel, modules
 
 PAIR_KINDS = (VERTEX_TRIANGLE, EDGE_EDGE)
 VIEWS = tuple(view for element in ELEMENTS for view in element.views)
+PATCH_VIEWS = tuple(view for element in ELEMENTS for view in element.patch_views or element.views)
 
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
@@ -38,9 +42,16 @@ FACTORIES = {
     "hooke.solvers.vbd.features.make_feature_kernels": lambda: [
         kernel for kind in PAIR_KINDS for own_all in (False, True) for kernel in make_feature_kernels(kind, own_all)
     ],
-    "hooke.solvers.vbd.lanes._make_begin_kernel": lambda: make_lane_kernels(VIEWS)[1],
+    "hooke.solvers.vbd.lane_patches.make_lane_member_kernel": lambda: [make_lane_member_kernel(law) for law in FRICTION_LAWS],
+    "hooke.solvers.vbd.lane_patches.make_lane_share_kernel": lambda: make_lane_share_kernel(PATCH_VIEWS),
+    "hooke.solvers.vbd.lanes.begin_kernel": lambda: [
+        *make_lane_kernels(VIEWS)[1],
+        *map(begin_kernel, {v.begin for v in PATCH_VIEWS}),
+    ],
     "hooke.solvers.vbd.lanes.make_lane_kernels": lambda: make_lane_kernels(VIEWS)[0],
-    "hooke.solvers.vbd.lanes.make_touched_kernel": lambda: [make_touched_kernel(law) for law in ("anchored", "smoothed")],
+    "hooke.solvers.vbd.lanes.make_touched_kernel": lambda: [make_touched_kernel(law) for law in FRICTION_LAWS],
+    "hooke.solvers.vbd.patch_sweep.make_member_kernel": lambda: [make_member_kernel(law) for law in FRICTION_LAWS],
+    "hooke.solvers.vbd.patch_sweep.make_share_kernel": lambda: make_share_kernel(ELEMENTS),
     "hooke.solvers.vbd.separation.make_limit_kernel": lambda: [make_limit_kernel(kind) for kind in PAIR_KINDS],
     "hooke.solvers.vbd.vertices.make_vertex_kernels": lambda: [
         *make_vertex_kernels(ELEMENTS, "anchored"),

@@ -83,9 +83,11 @@ class Batch:
         start = x if start is None else start
         return self.evaluate_moved(start, x - start, dt)
 
-    def evaluate_moved(self, start, d, dt=DT):
-        """The same at the corners ``start + d``."""
-        n, size = len(start), self.element.size
+    def evaluate_moved(self, start, d, dt=DT, slots=None):
+        """The same at the corners ``start + d``; with ``slots`` for corners that move together, a bit for each, instead of every one."""
+        n = len(start)
+        slots = np.asarray([1 << s for s in range(self.element.size)] if slots is None else slots, np.int32)
+        size = len(slots)
         shared = self.element.name == "aerodynamics"  # there is one air: elements that see it move differently go one by one
         value = wp.zeros(n, dtype=wp.float32, device="cpu")
         slope = wp.zeros((n, size), dtype=wp.vec3, device="cpu")
@@ -93,7 +95,8 @@ class Batch:
         for first in range(n if shared else 1):
             points = slice(first, first + 1) if shared else slice(None)
             arrays = [with_points(self.element, corners, points) for corners in (start + d, d, start)]
-            inputs, outputs = [self.table.struct, *arrays, dt, first], [value, slope, block]
+            inputs = [self.table.struct, *arrays, dt, first, wp.array(slots, dtype=wp.int32, device="cpu")]
+            outputs = [value, slope, block]
             wp.launch(make_kernel(self.element), dim=(1 if shared else n, size), inputs=inputs, outputs=outputs, device="cpu")
         return value.numpy().astype(np.float64), slope.numpy().astype(np.float64), full(block.numpy().astype(np.float64))
 
@@ -113,11 +116,12 @@ def make_kernel(element):
 
     def evaluate_elements(
         e: Struct, x: wp.array(dtype=wp.vec3), d: wp.array(dtype=wp.vec3), start: wp.array(dtype=wp.vec3), dt: float,
-        first: int, value: wp.array(dtype=wp.float32), slope: wp.array2d(dtype=wp.vec3), block: wp.array3d(dtype=wp.float32),
+        first: int, slots: wp.array(dtype=wp.int32), value: wp.array(dtype=wp.float32), slope: wp.array2d(dtype=wp.vec3),
+        block: wp.array3d(dtype=wp.float32),
     ):  # fmt: skip
         row, slot = wp.tid()
         k = first + row
-        g, h = gradient_hessian(e, k, slot, d, start, dt)
+        g, h = gradient_hessian(e, k, slots[slot], d, start, dt)
         slope[k, slot] = g
         block[k, slot, 0] = h.xx
         block[k, slot, 1] = h.yy

@@ -89,6 +89,28 @@ def test_block_is_exact_where_it_can_be_and_above_elsewhere(element, damping, rn
 
 @every_kind
 @pytest.mark.parametrize("damping", [0.0, 20.0])
+def test_corners_that_move_together(element, damping, rng):
+    """Their force is the sum of theirs and the opposite of that on the other corners, whose block is the same; for two corners it is the
+    sum of their blocks and twice the mixed one, which is what three pairs of them tell of each other."""
+    batch = random_batch(element, rng, damping=damping)
+    x, start = deformed(rng, batch, 0.3), deformed(rng, batch, 0.3)
+    everything = (1 << element.size) - 1
+    slots = range(1, everything)
+    _, single_slope, single_block = batch.evaluate(x, start)
+    _, slope, block = batch.evaluate_moved(start, x - start, slots=list(slots))
+    force, stiffness = force_scale(single_slope, single_block), scale_of(single_block)
+    for n, bits in enumerate(slots):
+        corners = [s for s in range(element.size) if bits >> s & 1]
+        assert (np.abs(slope[:, n] - single_slope[:, corners].sum(axis=1)) / force[:, 0]).max() < 1e-5
+        assert (np.abs(block[:, n] - block[:, (everything ^ bits) - 1]) / stiffness[:, 0]).max() < 1e-5
+        assert (np.linalg.eigvalsh(block[:, n]).min(axis=1) > -1e-5 * stiffness[:, 0, 0, 0]).all()
+    if element.size == 4:  # b(01) + b(02) + b(12) = b(0) + b(1) + b(2) + b(012) for a quadratic form, and b(012) = b(3)
+        pairs = block[:, [0b0011 - 1, 0b0101 - 1, 0b0110 - 1]].sum(axis=1)
+        assert (np.abs(pairs - single_block.sum(axis=1)) / stiffness[:, 0]).max() < 1e-4
+
+
+@every_kind
+@pytest.mark.parametrize("damping", [0.0, 20.0])
 def test_block_is_positive_semidefinite_everywhere(element, damping, rng):
     """Shapes far from rest, compressed and turned inside out: the least eigenvalue is above -1e-6 of the largest."""
     batch = random_batch(element, rng, count=1000, damping=damping)

@@ -122,13 +122,13 @@ def test_wind_that_is_no_velocity_is_refused(wind):
 
 def test_no_element_where_there_is_no_drag():
     solver = SolverVBD(sheet())
-    assert solver._active == [] and not solver._tied
+    assert solver._sweeps.active == [] and not solver._sweeps.tied
     builder = hooke.ModelBuilder()
     add_points(builder, CORNERS, 1.0)
     builder.add_triangle(0, 1, 2)
     solver = SolverVBD(finalize(builder))
-    assert [element.name for element, _, _ in solver._active] == ["tri"]
-    assert solver._lanes is None or (solver._lanes._points == 0 and len(solver._lanes.records) == 1)
+    assert [element.name for element, _, _ in solver._sweeps.active] == ["tri"]
+    assert solver._sweeps.lanes is None or (solver._sweeps.lanes._points == 0 and len(solver._sweeps.lanes.records) == 1)
 
 
 def test_drag_couples_colours():

@@ -32,7 +32,7 @@ def test_hanging_particle_sags_by_weight_over_stiffness():
     """m g/k = 0.5 * 9.81/200 m, to float32; the attachment stores (m g)^2/(2 k)."""
     model = held(stiffness=200.0, damping=20.0)
     run = simulate(model, steps=200, dt=0.01)
-    assert (run.solver._lanes is not None) == config.lanes
+    assert (run.solver._sweeps.lanes is not None) == config.lanes
     assert np.abs(run.q[0] - (0.0, 0.0, 1.0 - 0.5 * GRAVITY / 200.0)).max() < 1e-6
     assert hooke.measure_energy(model, run.state).elastic == pytest.approx(
         {"attachment_particle_body": (0.5 * GRAVITY) ** 2 / 400.0}, rel=1e-4

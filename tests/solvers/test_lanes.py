@@ -52,10 +52,12 @@ def test_lanes_move_like_single_particles(monkeypatch, friction):
     """0.1 s: all kinds of elements, contacts and fixed particles; 1e-4 m (later the folds of a crumpled cloth part by themselves)."""
     model = everything()
     lanes, solver = moved(model, 30, particle_contact_friction=friction)
-    assert isinstance(solver._lanes, LaneSweep) and len({element.name for element, _, _ in solver._active}) == len(ELEMENTS)
+    assert isinstance(solver._sweeps.lanes, LaneSweep) and len({element.name for element, _, _ in solver._sweeps.active}) == len(
+        ELEMENTS
+    )
     monkeypatch.setattr(config, "lanes", False)
     single, solver = moved(model, 30, particle_contact_friction=friction)
-    assert solver._lanes is None
+    assert solver._sweeps.lanes is None
     assert np.abs(lanes - single).max() < 1e-4
     assert np.abs(lanes - model.particle_q.numpy()).max() > 0.04
     assert lanes[:, 2].min() > 0.0 and GRAVITY > 0.0
@@ -93,10 +95,10 @@ def test_every_record_has_a_place_of_its_own():
     """Slots are a permutation, colours do not share a group, and each group is as high as its busiest particle needs."""
     model = everything()
     _, solver = moved(model, 1)
-    sweep, count = solver._lanes, model.particle_count
+    sweep, count = solver._sweeps.lanes, model.particle_count
     own = sweep.own.numpy()
     assert sorted(own[own < count]) == list(range(count)) and (own[own >= count] == count).all()
-    for (first, number), color in zip(sweep.ranges, solver._colors, strict=True):
+    for (first, number), color in zip(sweep.ranges, solver._sweeps.colors, strict=True):
         group = own[first : first + number]
         assert sorted(group[group < count]) == sorted(color.numpy())
     for records in sweep.records:
@@ -119,7 +121,7 @@ def test_neighbours_share_a_region():
 
 def test_loads_of_lanes_stay_inside_the_arrays():
     """A load takes four numbers; the slot that stands in where lanes have none is the last that is loaded."""
-    sweep = hooke.solvers.SolverVBD(everything())._lanes
+    sweep = hooke.solvers.SolverVBD(everything())._sweeps.lanes
     last = max(int(records.index.numpy().max()) for records in sweep.records)
     for array in (sweep.motion.start, sweep.motion.target, sweep.motion.displacement):
         assert 3 * last + 4 <= 3 * len(array)

@@ -300,10 +300,10 @@ def test_worlds_are_separate_when_trees_are_rebuilt():
 
 def test_lanes_move_like_single_particles(monkeypatch, folded, ended):
     """20 steps with friction and damping, 1e-4 m."""
-    assert isinstance(ended.solver._lanes, LaneSweep)
+    assert isinstance(ended.solver._sweeps.lanes, LaneSweep)
     monkeypatch.setattr(config, "lanes", False)
     single = run(folded, steps=20)
-    assert single.solver._lanes is None
+    assert single.solver._sweeps.lanes is None
     assert np.abs(ended.q - single.q).max() < 1e-4
     assert np.abs(ended.q - folded.particle_q.numpy()).max() > 0.005
 

@@ -27,8 +27,8 @@ from hooke.solvers.vbd.predict import is_fixed
 
 __all__ = ["ACCELERATIONS", "Acceleration", "make_acceleration"]
 
-ACCELERATIONS = ("anderson",)
-"""Values of the option ``particle_acceleration`` beside None."""
+ACCELERATIONS = ("anderson", "multilevel")
+"""Values of the option ``particle_acceleration`` beside None; with the second patches are swept too (patches.py)."""
 
 WINDOW = 5
 """Differences that are kept. More than five gain little, three cost a few per cent less and lose a third of the gain at 20 sweeps."""

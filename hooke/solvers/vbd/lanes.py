@@ -24,6 +24,8 @@ from hooke.math import (
     Lanes,
     VectorL,
     add,
+    apply,
+    dot,
     gather_indices,
     gather_numbers,
     gather_vectors,
@@ -44,11 +46,23 @@ from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_lane_contact
 from hooke.solvers.vbd.features import FeatureContacts, add_lane_features
 from hooke.solvers.vbd.packing import Layout, lanes_of, pack_records
+from hooke.solvers.vbd.patches import particle_entries
 from hooke.solvers.vbd.predict import is_fixed
-from hooke.solvers.vbd.vertices import make_struct
+from hooke.solvers.vbd.vertices import ATTEMPTS, make_struct
 from hooke.solvers.vbd.workspace import NOBODY, ContactRows, VertexMotion
 
-__all__ = ["LaneGroups", "LaneMotion", "LaneSweep", "make_lane_kernels", "make_touched_kernel"]
+__all__ = [
+    "LaneGroups",
+    "LaneMotion",
+    "LaneSweep",
+    "begin_kernel",
+    "keep_sums",
+    "kept_sums",
+    "make_lane_chain",
+    "make_lane_kernels",
+    "make_touched_kernel",
+    "pack_lane_chain",
+]
 
 
 @wp.struct
@@ -78,7 +92,7 @@ class LaneGroups:
 
 
 @functools.cache
-def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
+def make_lane_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
     """The records of some views as a chain of structs, and the function that sums their derivatives."""
     if not views:
         ChainEnd = make_struct("LaneChainEnd", {"nothing": wp.int32})
@@ -90,7 +104,7 @@ def _make_chain(views: tuple[LaneView, ...]) -> tuple[Any, Any]:
 
         return ChainEnd, sum_none
 
-    Rest, sum_rest = _make_chain(views[1:])
+    Rest, sum_rest = make_lane_chain(views[1:])
     evaluate = views[0].evaluate
     Chain = make_struct(f"LaneChain{len(views)}", {"records": LaneRecords, "rest": Rest})
 
@@ -114,24 +128,24 @@ def move_group(groups: LaneGroups, g: int, d: VectorL, gradient: VectorL, hessia
 
 
 @wp.func
-def keep_sums(groups: LaneGroups, g: int, gradient: VectorL, hessian: BlockL):
-    groups.sums[g, 0] = gradient.x
-    groups.sums[g, 1] = gradient.y
-    groups.sums[g, 2] = gradient.z
-    groups.sums[g, 3] = hessian.xx
-    groups.sums[g, 4] = hessian.yy
-    groups.sums[g, 5] = hessian.zz
-    groups.sums[g, 6] = hessian.xy
-    groups.sums[g, 7] = hessian.xz
-    groups.sums[g, 8] = hessian.yz
+def keep_sums(sums: wp.array2d(dtype=Lanes), g: int, gradient: VectorL, hessian: BlockL):
+    sums[g, 0] = gradient.x
+    sums[g, 1] = gradient.y
+    sums[g, 2] = gradient.z
+    sums[g, 3] = hessian.xx
+    sums[g, 4] = hessian.yy
+    sums[g, 5] = hessian.zz
+    sums[g, 6] = hessian.xy
+    sums[g, 7] = hessian.xz
+    sums[g, 8] = hessian.yz
 
 
 @wp.func
-def kept_sums(groups: LaneGroups, g: int):
+def kept_sums(sums: wp.array2d(dtype=Lanes), g: int):
     """Gradient and block of a group, with what was added so far."""
-    gradient = vector(groups.sums[g, 0], groups.sums[g, 1], groups.sums[g, 2])
+    gradient = vector(sums[g, 0], sums[g, 1], sums[g, 2])
     hessian = symmetric(
-        groups.sums[g, 3], groups.sums[g, 4], groups.sums[g, 5], groups.sums[g, 6], groups.sums[g, 7], groups.sums[g, 8]
+        sums[g, 3], sums[g, 4], sums[g, 5], sums[g, 6], sums[g, 7], sums[g, 8]
     )  # fmt: skip
     return gradient, hessian
 
@@ -139,7 +153,7 @@ def kept_sums(groups: LaneGroups, g: int):
 @functools.cache
 def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The kernels for some views: the sweep over a colour, and for every view what begins a step."""
-    Chain, sum_views = _make_chain(views)
+    Chain, sum_views = make_lane_chain(views)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def sweep_lanes(work: Work, chain: Chain, rate: float, groups: LaneGroups, motion: LaneMotion):
@@ -155,10 +169,10 @@ def make_lane_kernels(views: tuple[LaneView, ...]) -> tuple[Any, tuple[Any, ...]
                 if groups.touched[g] + groups.met[g] == 0:
                     move_group(groups, g, d, gradient, hessian, motion)
                 else:
-                    keep_sums(groups, g, gradient, hessian)
+                    keep_sums(groups.sums, g, gradient, hessian)
             g = next_item(work, g)
 
-    return sweep_lanes, tuple(_make_begin_kernel(view.begin) for view in views)
+    return sweep_lanes, tuple(begin_kernel(view.begin) for view in views)
 
 
 @functools.cache
@@ -191,10 +205,17 @@ def make_touched_kernel(friction: str) -> Any:
         g = first_item(work, wp.tid())
         while g >= 0:
             if groups.touched[g] >= 0 and groups.touched[g] + groups.met[g] > 0:
-                d = load_vectors(motion.displacement, g)
-                gradient, hessian = kept_sums(groups, g)
-                gradient, hessian = add_contacts(groups, g, rows, d, rate, gradient, hessian)
-                move_group(groups, g, d, gradient, hessian, motion)
+                gradient, hessian = kept_sums(groups.sums, g)
+                before = load_vectors(motion.displacement, g)
+                least = spread(-1.0)
+                attempt = int(0)
+                while attempt < ATTEMPTS:
+                    d = load_vectors(motion.displacement, g)
+                    slope, block = add_contacts(groups, g, rows, d, rate, gradient + apply(hessian, d - before), hessian)
+                    square = dot(slope, slope)
+                    move_group(groups, g, d, select(square - least, spread(1.0), spread(0.0)) * slope, block, motion)
+                    least = square
+                    attempt = wp.where(groups.touched[g] > 0, attempt + 1, ATTEMPTS)
             g = next_item(work, g)
 
     return sweep_touched
@@ -206,19 +227,19 @@ def sweep_met(work: Work, features: FeatureContacts, groups: LaneGroups):
     g = first_item(work, wp.tid())
     while g >= 0:
         if groups.touched[g] >= 0 and groups.met[g] > 0:
-            gradient, hessian = kept_sums(groups, g)
+            gradient, hessian = kept_sums(groups.sums, g)
             first = load_indices(features.first, LANES * g)
             end = load_indices(features.first, LANES * g + 1)
             none = features.entry.shape[0] - 1
             for k in range(groups.met[g]):
                 entry = gather_indices(features.entry, nth_index(first, end, k, none), 1, 0)
                 gradient, hessian = add_lane_features(features, entry, gradient, hessian)
-            keep_sums(groups, g, gradient, hessian)
+            keep_sums(groups.sums, g, gradient, hessian)
         g = next_item(work, g)
 
 
 @functools.cache
-def _make_begin_kernel(begin: Any) -> Any:
+def begin_kernel(begin: Any) -> Any:
     if begin is None:
 
         @wp.func
@@ -337,14 +358,14 @@ class LaneSweep:
         load = np.zeros(len(place), np.int64)
         for _element, _rows, stencils in active:
             load += np.bincount(stencils.reshape(-1), minlength=len(place))
-        layout = Layout(load, colors, place, points)
+        layout = self.layout = Layout(load, colors, place, points)
         self._count, self._points, self._slot = len(place), points, layout.point
         self.ranges = layout.ranges
         self.own = wp.array(layout.own, dtype=wp.int32, device=device)
         self.motion, self.groups = LaneMotion(), LaneGroups()
         for name in ("start", "target", "displacement"):
             setattr(self.motion, name, wp.zeros(layout.size, dtype=wp.vec3, device=device))
-        self.inertia, self.groups.inertia = lanes_of(np.zeros((layout.groups, LANES), np.float32), Lanes, device)
+        self.inertia, self.groups.inertia = lanes_of(np.zeros((layout.groups + 1, LANES), np.float32), Lanes, device)
         self._sums, self.groups.sums = lanes_of(np.zeros((layout.groups, 9, LANES), np.float32), Lanes, device)
         self.row_range, ranges = lanes_of(np.zeros((2, layout.groups, LANES), np.int32), IndexLanes, device)
         self.groups.row_first, self.groups.row_end = ranges[0], ranges[1]
@@ -358,10 +379,11 @@ class LaneSweep:
         for element, rows, stencils in active:
             table = tables[element.table.name]
             corners = element.corners(rows, stencils, table.count, len(layout.slot))
-            packed += [pack_records(layout, view, rows, corners, table, device) for view in element.views]
+            entries = particle_entries(element, rows, corners)
+            packed += [pack_records(layout, layout.slot, layout.empty, view, entries, table, device) for view in element.views]
         self.records = [records for records, _arrays in packed]
         self._arrays = [arrays for _records, arrays in packed]  # the memory of the records
-        self._chain = _pack_chain(views, self.records)
+        self._chain = pack_lane_chain(views, self.records)
 
     @property
     def kernels(self) -> list[Any]:
@@ -397,10 +419,10 @@ class LaneSweep:
         self._recorder.launch(store_lanes, len(self.own), [self.own, self._count, self.motion], [vertices])
 
 
-def _pack_chain(views: tuple[LaneView, ...], records: list[LaneRecords]) -> Any:
-    chain = _make_chain(())[0]()
+def pack_lane_chain(views: tuple[LaneView, ...], records: list[LaneRecords]) -> Any:
+    chain = make_lane_chain(())[0]()
     for n in reversed(range(len(views))):
-        link = _make_chain(views[n:])[0]()
+        link = make_lane_chain(views[n:])[0]()
         link.records, link.rest = records[n], chain
         chain = link
     return chain

@@ -1,4 +1,7 @@
-"""Which particle is worked on by which lane, and the records that lanes read, packed for sixteen particles at a time."""
+"""Which particle is worked on by which lane, and the records that lanes read, packed for sixteen particles at a time.
+
+What is said of particles holds for patches of them (:mod:`hooke.solvers.vbd.patches`): nodes, which move corners of elements.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import warp as wp
 from hooke.elements.lanes import LaneRecords, LaneView
 from hooke.geometry.incidence import run_sequential
 from hooke.math import LANES, IndexLanes, Lanes
+from hooke.solvers.vbd.patches import Entries
 
 __all__ = ["Layout", "lanes_of", "pack_records"]
 
@@ -80,39 +84,55 @@ def lanes_of(flat: np.ndarray, dtype: Any, device: Any) -> tuple[wp.array, wp.ar
 
 @wp.kernel(enable_backward=False)
 def rank_entries(
-    stencils: wp.array2d(dtype=wp.int32), slots: wp.array(dtype=wp.int32), rank: wp.array2d(dtype=wp.int32),
+    node: wp.array2d(dtype=wp.int32), slots: wp.array(dtype=wp.int32), rank: wp.array2d(dtype=wp.int32),
     number: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """The how-manieth entry of its particle every entry is, by one thread."""
+    """The how-manieth entry of its node every entry is, by one thread."""
     for s in range(slots.shape[0]):
-        for e in range(stencils.shape[0]):
-            i = stencils[e, slots[s]]
-            rank[s, e] = number[i]
-            number[i] = number[i] + 1
+        for e in range(node.shape[0]):
+            i = node[e, slots[s]]
+            if i >= 0:
+                rank[s, e] = number[i]
+                number[i] = number[i] + 1
 
 
 def pack_records(
-    layout: Layout, view: LaneView, rows: np.ndarray, stencils: np.ndarray, table: Any, device: Any
+    layout: Layout, place: np.ndarray, empty: int, view: LaneView, entries: Entries, table: Any, device: Any
 ) -> tuple[LaneRecords, list[wp.array]]:
-    """The records of one view of the elements ``rows`` with the corners ``stencils``, and the arrays that hold them."""
+    """The records of one view.
+
+    Args:
+        layout: Lanes of the nodes.
+        place: Where the displacement of every corner stands.
+        empty: A place of nobody.
+        view: The view.
+        entries: The elements as the nodes see them.
+        table: Their table.
+        device: Where the arrays live.
+
+    Returns:
+        The records, and the arrays that hold them.
+    """
     columns = {name: array.numpy() for name, array in table.arrays.items() if isinstance(array, wp.array)}
-    stencils = np.ascontiguousarray(stencils, np.int32)
+    node = np.ascontiguousarray(entries.node, np.int32)
     number = np.zeros(len(layout.slot) + 1, np.int32)
-    rank = np.empty((len(view.orders), len(rows)), np.int32)
-    run_sequential(rank_entries, stencils, np.array(list(view.orders), np.int32), rank, number)
+    rank = np.empty((len(view.orders), len(node)), np.int32)
+    run_sequential(rank_entries, node, np.array(list(view.orders), np.int32), rank, number)
     first = np.zeros(layout.groups + 1, np.int32)
     np.cumsum(number[layout.own].max(axis=1, initial=0), out=first[1:])
     height = int(first[-1])
     particles = len(next(iter(view.orders.values())))
-    index = np.full((height, particles, LANES), layout.empty, np.int32)
-    values = np.zeros((height, view.constants(columns, rows[:0], 0).shape[1], LANES), np.float32)
-    for s, (place, order) in enumerate(view.orders.items()):
-        for begin in range(0, len(rows), _PIECE):
+    index = np.full((height, particles, LANES), empty, np.int32)
+    width = view.constants(columns, entries.rows[:0], entries.together(0, slice(0))).shape[1]
+    values = np.zeros((height, width, LANES), np.float32)
+    for s, (lead, order) in enumerate(view.orders.items()):
+        for begin in range(0, len(node), _PIECE):
             piece = slice(begin, begin + _PIECE)
-            slot = layout.slot[stencils[piece, place]]
-            row, lane = first[slot // LANES] + rank[s, piece], slot % LANES
-            index[row, :, lane] = layout.slot[stencils[piece][:, list(order)]]
-            values[row, :, lane] = view.constants(columns, rows[piece], place)
+            moved = node[piece, lead] >= 0
+            slot = layout.slot[node[piece, lead][moved]]
+            row, lane = first[slot // LANES] + rank[s, piece][moved], slot % LANES
+            index[row, :, lane] = place[entries.corners[piece][moved][:, list(order)]]
+            values[row, :, lane] = view.constants(columns, entries.rows[piece][moved], entries.together(lead, piece)[moved])
     records = LaneRecords()
     records.first = wp.array(first, dtype=wp.int32, device=device)
     index_numbers, records.index = lanes_of(index, IndexLanes, device)

@@ -7,24 +7,18 @@ import time
 import warnings
 from typing import Any
 
-import numpy as np
 import warp as wp
 
-from hooke import config
 from hooke.collision.pipeline import soft_contact_default
-from hooke.elements import ELEMENTS
 from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.execution.work import whole_work
-from hooke.geometry.coloring import find_conflict
-from hooke.model.check import check_coloring
 from hooke.model.contacts import Contacts, soft_rows
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
-from hooke.solvers.vbd.acceleration import make_acceleration
-from hooke.solvers.vbd.check import Swaps, check_arrays, check_bodies, check_colors, check_step
+from hooke.solvers.vbd.check import Swaps, check_arrays, check_bodies, check_step
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -40,14 +34,13 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
-from hooke.solvers.vbd.lanes import LaneSweep
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
 from hooke.solvers.vbd.shape_contacts import BodyPoses, ShapeContacts
 from hooke.solvers.vbd.surface_rows import SurfaceRows
-from hooke.solvers.vbd.vertices import active_elements, make_vertex_kernels, pack_chain, take_color
+from hooke.solvers.vbd.sweeps import SweepOptions, Sweeps
 from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["SolverVBD"]
@@ -99,7 +92,8 @@ class SolverVBD(SolverBase):
         rigid_avbd_linear_beta: The same; None takes ``rigid_avbd_beta``.
         rigid_contact_k_start: Stiffness [N/m] with which a ramp begins; without one it has no effect.
         particle_acceleration: ``"anderson"`` extrapolates from sweep to sweep, each world for itself, so that stiff materials need
-            fewer of them; None is the plain method.
+            fewer of them; ``"multilevel"`` also sweeps over patches of particles that move together, on levels from coarse to fine
+            (docs/guide/performance.md). None is the plain method.
         particle_tolerance: Sweeps of a world end when none of its particles moves by more than this [m] in one; 0 takes all
             ``iterations``. Displacements are float32: below 1e-7 of the way of a step it may never be met.
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
@@ -210,20 +204,14 @@ class SolverVBD(SolverBase):
         bodies = self._bodies.begin(state_in, state_out)
         self._place_points(bodies, dt)
         self._shape_contacts.bind(contacts, bodies, self._material, dt)
-        if self._lanes is not None:
-            self._lanes.begin(self._particles, self.workspace.rows, self.workspace.vertices, dt)
+        self._sweeps.begin(self.workspace.rows, dt)
         self._surface_rows.begin(contacts, bodies, self._material, dt, not self.integrate_with_external_rigid_solver)
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours."""
         if number and self.rigid_avbd_linear_beta and contacts is not None:
             self._ramp_contacts(contacts)
-        if self._acceleration is not None and number == 0:
-            self._acceleration.begin(self._particles)
-        for color in range(len(self._colors)):
-            self._sweep(color, dt)
-        if self._acceleration is not None:
-            self._accelerate(number)
+        self._sweeps.iterate(number, number == self.iterations - 1, self.workspace.rows, self._surface_rows.features, dt)
 
     def _step_apart(
         self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
@@ -245,7 +233,7 @@ class SolverVBD(SolverBase):
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
         finish = functools.partial(self._finish_apart, state_in, state_out, dt)
-        stages = surface.stages(begin, iterations, self._take_limited, outside)
+        stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
         return [*stages, Stage("end", (surface.certify, finish), None)]
 
     def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
@@ -253,11 +241,6 @@ class SolverVBD(SolverBase):
             self._recorder.run(key, stage)
         else:
             stage.time(key, self._recorder, self._times)
-
-    def _take_limited(self) -> None:
-        """After particles were moved between sweeps."""
-        if self._acceleration is not None:
-            self._acceleration.take_displacements(self._particles)
 
     def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
@@ -273,7 +256,7 @@ class SolverVBD(SolverBase):
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
-        if self._versions() != self._packed_versions:
+        if self._sweeps.versions != self._sweeps.packed_versions:
             launch_directly(self._bind_elements)
         rows = getattr(contacts, "soft_contact_max", 0)
         if rows > self.workspace.row_capacity:
@@ -287,42 +270,19 @@ class SolverVBD(SolverBase):
         self._recorder.launch(predict_vertices, self.workspace.particles, inputs, [self.workspace.vertices])
 
     def _place_points(self, bodies: tuple[wp.array, wp.array], dt: float) -> None:
-        if self._tied:
+        if self._sweeps.tied:
             inputs = [self._tables[ATTACHMENT_TABLE.name].struct, *bodies, self._wind, dt]
             self._recorder.launch(place_points, self.workspace.points, inputs, [self.workspace.vertices])
 
-    def _sweep(self, number: int, dt: float) -> None:
-        """Newton steps of the particles of a colour."""
-        w, color = self.workspace, self._colors[number]
-        if self._lanes is not None:
-            self._lanes.sweep(number, w.rows, self._surface_rows.features, dt)
-        else:
-            # Particles of one colour share no element, but they may meet.
-            features = self._surface_rows.features
-            apart = w.vertices.displacement if features is None else w.found
-            done = w.no_world_done if self._acceleration is None else self._acceleration.progress.done
-            inputs = [color, self._particles, self._chain, w.rows, features or FeatureContacts(), done, w.vertices, dt]
-            self._recorder.launch(self._sweep_vertices, len(color), inputs, [apart])
-            if features is not None:
-                self._recorder.launch(take_color, len(color), [color, apart], [w.vertices.displacement])
-
-    def _accelerate(self, iteration: int) -> None:
-        """After a sweep over all colours: where the next one starts, and which worlds take none."""
-        self._acceleration.accelerate(iteration, iteration == self.iterations - 1)
-        if self.particle_tolerance > 0.0 and self._lanes is not None:
-            self._lanes.halt(self._particles, self._acceleration.progress.done)
-
     def _ramp_contacts(self, contacts: Any) -> None:
         """Between two iterations: contacts that are deep become stiffer."""
-        if self._lanes is not None:
-            self._lanes.finish(self.workspace.vertices)
+        self._sweeps.store()
         self._shape_contacts.ramp(self._material)
         self._surface_rows.ramp(contacts, self._material)
 
     def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
-        if self._lanes is not None:
-            self._lanes.finish(w.vertices)
+        self._sweeps.store()
         self._shape_contacts.remember(self._bodies.now(state_in, state_out), dt)
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
@@ -456,22 +416,17 @@ class SolverVBD(SolverBase):
         return Status(self._steps, overflow, self._iterations_taken() if self._steps else 0, measure)
 
     def _iterations_taken(self) -> int:
-        if self.particle_tolerance == 0.0 or self._acceleration is None:
+        taken = self._sweeps.taken
+        if taken is None:
             return self.iterations if self.workspace.particles else 0
-        return self._acceleration.iterations
+        return taken
 
     def _residual(self) -> float:
-        w = self.workspace
-        if not w.particles:
+        if not self.workspace.particles:
             return 0.0
-        if self._chain is None:
-            self._pack_chain()
-        load_kernels([self._measure_imbalance], self.device)
         if self._surface is not None:
             self._surface.refresh()
-        inputs = [self._particles, self._chain, w.rows, self._surface_rows.features or FeatureContacts(), w.vertices, self._dt]
-        self._launch(self._measure_imbalance, w.particles, inputs, [w.imbalance])
-        return float(w.imbalance.numpy().max())
+        return self._sweeps.measure_imbalance(self.workspace.rows, self._surface_rows.features, self._dt)
 
     @property
     def particle_q_prev(self) -> wp.array:
@@ -488,7 +443,9 @@ class SolverVBD(SolverBase):
         self._bodies = BodyPoses(self.workspace, self.integrate_with_external_rigid_solver, self._recorder)
         self._shape_contacts = ShapeContacts(self.workspace, self._tables, self.particle_contact_friction, self._recorder)
         self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
-        self._bind_elements()
+        options = SweepOptions(self.particle_contact_friction, self.particle_acceleration, self.particle_tolerance)
+        self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
+        self._bind_surface()
 
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
@@ -513,74 +470,37 @@ class SolverVBD(SolverBase):
             )
 
     def _bind_elements(self) -> None:
-        """Which elements act, their records, and the kernels made for them; checks the colours.
-
-        Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone.
-        """
+        """Which elements act now. Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone."""
         if captured_by_user(self.device):
             raise RuntimeError(
                 "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
             )
-        active = active_elements(self._tables)
-        self._colors = check_colors(self.model, self._tables, active)
-        kinds = tuple(a[0] for a in active)
-        self._sweep_vertices, self._measure_imbalance = make_vertex_kernels(kinds, self.particle_contact_friction)
-        self._active = active
-        self._tied = any(element.point is not None for element in kinds)
-        self._pack_elements()
-
-    def _pack_elements(self) -> None:
-        """The elements as the kernels read them, for the arrays bound now."""
-        self._packed_versions = self._versions()
         self._recorder.forget()
-        particles = self._tables["particle"]
-        self._chain: Any = None
-        self._lanes: Any = None
-        if config.lanes and self.device.is_cpu and self._active and all(element.views for element, _, _ in self._active):
-            colors = [color.numpy() for color in self._colors]
-            place, friction = particles.arrays["q"].numpy(), self.particle_contact_friction
-            points = self.workspace.points if self._tied else 0
-            self._lanes = LaneSweep(self._active, self._tables, colors, place, points, friction, self._recorder)
-        else:
-            self._pack_chain()
-        motion, particle = self.workspace.vertices, np.arange(particles.count, dtype=np.int32)
-        if self._lanes is not None:
-            motion, particle = self._lanes.motion, self._lanes.particle
-        options, worlds = (self.particle_acceleration, self.particle_tolerance), self.model.world_count
-        self._acceleration: Any = make_acceleration(*options, particles, worlds, particle, motion.displacement, self._recorder)
-        self._bind_surface(motion, particle)
+        self._sweeps.bind()
+        self._bind_surface()
 
-    def _bind_surface(self, motion: Any, particle: np.ndarray) -> None:
+    def _bind_surface(self) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""
+        motion, particle = self._sweeps.motion, self._sweeps.particle
         self._surface: SelfContact | None = None
         self._plans: dict[tuple[Any, ...], list[Stage]] = {}
         if self._self_contact is not None and self._tables["tri"].count:
             worlds, seen = self.model.world_count, self.workspace.vertices.seen
             self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
         start = self.workspace.vertices.start
-        self._surface_rows = SurfaceRows(self._tables, self._surface, motion, particle, start, self._lanes, self._recorder)
+        self._surface_rows = SurfaceRows(self._tables, self._surface, motion, particle, start, self._sweeps.lanes, self._recorder)
         if self._self_contact is not None:
             self._surface_rows.add_planes(self.workspace.row_capacity)
         if self._expect_facets:
             self._surface_rows.reserve(self.workspace.row_capacity, facets=True)
 
-    def _pack_chain(self) -> None:
-        """The elements one particle at a time; where lanes sweep, only the residual needs them."""
-        self._chain = pack_chain(self._active, self._tables, self._tables["particle"].count, self.device)
-
     def _kernels(self) -> list[Any]:
         """The kernels of a step."""
         if not self._tables["particle"].count:
             return []
-        sweep = [self._sweep_vertices, take_color] if self._lanes is None else self._lanes.kernels
-        if self._acceleration is not None:
-            sweep = [*sweep, *self._acceleration.kernels]
         surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
-        step = [predict_vertices, place_points, *sweep, *self._shape_contacts.kernels, finish_vertices]
+        step = [predict_vertices, place_points, *self._sweeps.kernels, *self._shape_contacts.kernels, finish_vertices]
         return [*step, *surface, *self._recorder.kernels]
-
-    def _versions(self) -> tuple[int, ...]:
-        return tuple(self._tables[element.table.name].version for element in ELEMENTS)
 
     @property
     def _particles(self) -> Any:

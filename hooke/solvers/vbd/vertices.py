@@ -16,15 +16,29 @@ import warp as wp
 from hooke.contact.particle import make_slip_correction
 from hooke.elements import ELEMENTS, Element
 from hooke.execution.work import Work, first_item, next_item
-from hooke.geometry.incidence import Incidence, build_incidence
-from hooke.math import Block, add, apply, isotropic, norm, solve, sub
+from hooke.geometry.incidence import list_members
+from hooke.math import Block, add, apply, dot, isotropic, norm, solve, sub
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.features import FeatureContacts, add_features
+from hooke.solvers.vbd.patches import Entries
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["active_elements", "make_chain", "make_struct", "make_vertex_kernels", "pack_chain", "take_color"]
+__all__ = ["ATTEMPTS", "active_elements", "make_chain", "make_struct", "make_vertex_kernels", "pack_chain", "take_color"]
+
+ATTEMPTS = wp.constant(2)
+"""Newton steps of a particle that may touch shapes, with the other forces linear in between. The first may lead into a shape, or out of
+one; where the force that is left has grown by it, the second knows better."""
+
+
+@wp.struct
+class Incidence:
+    """Elements that node i moves, ``element[start[i] : start[i + 1]]``, and which of their corners: bit s of ``slots`` for slot s."""
+
+    start: wp.array(dtype=wp.int32)
+    element: wp.array(dtype=wp.int32)
+    slots: wp.array(dtype=wp.int32)
 
 
 def make_struct(name: str, fields: dict[str, Any]) -> Any:
@@ -54,7 +68,7 @@ def make_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
     def sum_elements(chain: Chain, i: int, d: wp.array(dtype=wp.vec3), x_start: wp.array(dtype=wp.vec3), dt: float):
         gradient, hessian = sum_rest(chain.rest, i, d, x_start, dt)
         for k in range(chain.incidence.start[i], chain.incidence.start[i + 1]):
-            g, h = derivatives(chain.elements, chain.incidence.element[k], chain.incidence.slot[k], d, x_start, dt)
+            g, h = derivatives(chain.elements, chain.incidence.element[k], chain.incidence.slots[k], d, x_start, dt)
             gradient = gradient + g
             hessian = hessian + h
         return gradient, hessian
@@ -78,37 +92,41 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
     evaluate, slip_correction = make_row_contact(friction), make_slip_correction(friction)
 
     @wp.func
-    def add_particle(
-        particles: Particles, rows: ContactRows, features: FeatureContacts, i: int, d: wp.vec3, target: wp.vec3, dt: float,
-        gradient: wp.vec3, hessian: Block,
+    def sum_rest(
+        particles: Particles, chain: Chain, features: FeatureContacts, vertices: VertexMotion, i: int, dt: float
     ):  # fmt: skip
-        """Add inertia and contacts of a particle."""
+        """Gradient and block of all but contacts with shapes."""
         inertia = particles.mass[i] / (dt * dt)
-        gradient = inertia * (d - target) + gradient
-        hessian = isotropic(inertia) + hessian
+        gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
+        gradient = inertia * (vertices.displacement[i] - vertices.target[i]) + gradient
+        return add_features(features, i, gradient, isotropic(inertia) + hessian)
+
+    @wp.func
+    def add_rows(rows: ContactRows, i: int, d: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block):
         for r in range(rows.first[i], rows.first[i + 1]):
             g, h, _load, _secant = evaluate(rows, r, d, dt)
             gradient = gradient + g
             hessian = hessian + h
-        return add_features(features, i, gradient, hessian)
+        return gradient, hessian
 
     @wp.func
-    def sum_all(
-        particles: Particles, chain: Chain, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, i: int, dt: float
-    ):  # fmt: skip
-        gradient, hessian = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
-        return add_particle(particles, rows, features, i, vertices.displacement[i], vertices.target[i], dt, gradient, hessian)
-
-    @wp.func
-    def moved(rows: ContactRows, i: int, d: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block):
-        """The displacement after the Newton step (2)."""
-        sharp = hessian
-        for r in range(rows.first[i], rows.first[i + 1]):
-            _g, _h, load, secant = evaluate(rows, r, d, dt)
-            sharp = sharp + slip_correction(
-                rows.reach[r] + d, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], gradient, sharp
-            )
-        return d - solve(sharp, gradient)
+    def moved(rows: ContactRows, i: int, before: wp.vec3, dt: float, gradient: wp.vec3, hessian: Block):
+        """The displacement after the Newton steps (2); ``gradient`` and ``hessian`` are those of all but contacts, ``before``."""
+        d = before
+        least = float(-1.0)
+        attempt = int(0)
+        while attempt < ATTEMPTS:
+            slope, sharp = add_rows(rows, i, d, dt, gradient + apply(hessian, d - before), hessian)
+            for r in range(rows.first[i], rows.first[i + 1]):
+                _g, _h, load, secant = evaluate(rows, r, d, dt)
+                reach = rows.reach[r] + d
+                sharp = sharp + slip_correction(reach, rows.normal[r], load, secant, rows.mu[r], rows.grip[r], slope, sharp)
+            square = dot(slope, slope)
+            if square > least:
+                d = d - solve(sharp, slope)
+            least = square
+            attempt = wp.where(rows.first[i + 1] > rows.first[i], attempt + 1, ATTEMPTS)
+        return d
 
     @wp.kernel(module="unique", enable_backward=False)
     def sweep_vertices(
@@ -122,7 +140,7 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
             i = color[j]
             displacement[i] = vertices.displacement[i]
             if done[particles.world[i]] == 0 and not is_fixed(particles, i):
-                gradient, hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
+                gradient, hessian = sum_rest(particles, chain, features, vertices, i, dt)
                 displacement[i] = moved(rows, i, vertices.displacement[i], dt, gradient, hessian)
             j = next_item(work, j)
 
@@ -134,7 +152,8 @@ def make_vertex_kernels(elements: tuple[Element, ...], friction: str) -> tuple[A
         i = wp.tid()
         imbalance[i] = 0.0
         if not is_fixed(particles, i):
-            gradient, _hessian = sum_all(particles, chain, rows, features, vertices, i, dt)
+            gradient, hessian = sum_rest(particles, chain, features, vertices, i, dt)
+            gradient, _hessian = add_rows(rows, i, vertices.displacement[i], dt, gradient, hessian)
             imbalance[i] = norm(gradient)
 
     return sweep_vertices, measure_imbalance
@@ -153,14 +172,24 @@ def active_elements(tables: dict[str, Any]) -> list[tuple[Element, np.ndarray, n
     return active
 
 
-def pack_chain(active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], count: int, device: Any) -> Any:
-    """The chain of a model, ready to be passed to the kernels."""
+def pack_chain(elements: list[tuple[Element, Entries]], tables: dict[str, Any], count: int, device: Any) -> Any:
+    """The chain of ``count`` nodes, ready to be passed to the kernels."""
     chain = make_chain(())[0]()
-    for n in reversed(range(len(active))):
-        element, rows, stencils = active[n]
-        link = make_chain(tuple(a[0] for a in active[n:]))[0]()
+    for n in reversed(range(len(elements))):
+        element, entries = elements[n]
+        link = make_chain(tuple(a[0] for a in elements[n:]))[0]()
         link.elements = tables[element.table.name].struct
-        link.incidence = build_incidence(rows, stencils, count, device)
+        link.incidence = _list_entries(entries, count, device)
         link.rest = chain
         chain = link
     return chain
+
+
+def _list_entries(entries: Entries, count: int, device: Any) -> Incidence:
+    start, row, slot = list_members(entries.node, count)
+    moves = entries.group[row] == entries.group[row, slot, None]
+    incidence = Incidence()
+    incidence.start = wp.array(start, dtype=wp.int32, device=device)
+    incidence.element = wp.array(entries.rows[row], dtype=wp.int32, device=device)
+    incidence.slots = wp.array(moves @ (1 << np.arange(moves.shape[1])), dtype=wp.int32, device=device)
+    return incidence
