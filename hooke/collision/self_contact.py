@@ -39,6 +39,7 @@ from hooke.math import (
     gather_indices,
     gather_numbers,
     gather_vectors,
+    highest,
     larger,
     load_indices,
     lowest,
@@ -369,7 +370,10 @@ def make_pair_kernels(kind: PairKind) -> tuple[Any, Any, Any, Any]:
                     q = load_indices(candidates.query, start + first)
                     t = load_indices(candidates.target, start + first)
                     near = nearness(query, target, q, t, reach, parallel)
-                    for lane in range(wp.min(count - first, LANES)):
+                    some = wp.min(count - first, LANES)
+                    if highest(near) <= 0.0:
+                        some = 0
+                    for lane in range(some):
                         if near[lane] > 0.0:
                             a = q[lane]
                             b = t[lane]

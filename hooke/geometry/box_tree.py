@@ -59,6 +59,11 @@ _VISIT = f"""
         }}
         return bits;
     }};
+    auto equals = [](const result_t* corners, result_t corner) {{
+        unsigned bits = 0;
+        for (auto l = 0; l < {LANES}; l++) bits |= (corners[l] == corner ? 1u : 0u) << l;
+        return bits;
+    }};
     auto lowest_bit = [](unsigned bits) {{ return __ffs((result_t)bits) - 1; }};
     auto take = [&](result_t n) {{ return atomicAdd(total.data, n); }};
 #else
@@ -69,6 +74,13 @@ _VISIT = f"""
         auto v = reinterpret_cast<const lanes_t*>(node);
         auto hit = (v[0] <= q[3]) & (v[1] <= q[4]) & (v[2] <= q[5]) & (v[3] >= q[0]) & (v[4] >= q[1]) & (v[5] >= q[2]);
         bits_t narrow = __builtin_convertvector(hit, bits_t);
+        unsigned short bits;
+        __builtin_memcpy(&bits, &narrow, sizeof(bits));
+        return (unsigned)bits;
+    }};
+    typedef result_t indices_t __attribute__((ext_vector_type({LANES}), aligned(4)));
+    auto equals = [](const result_t* corners, result_t corner) {{
+        bits_t narrow = __builtin_convertvector(*reinterpret_cast<const indices_t*>(corners) == corner, bits_t);
         unsigned short bits;
         __builtin_memcpy(&bits, &narrow, sizeof(bits));
         return (unsigned)bits;
@@ -93,6 +105,10 @@ _VISIT = f"""
             whole[c + 3] = q[c + 3] > whole[c + 3] ? q[c + 3] : whole[c + 3];
         }}
     }}
+    result_t own_corner[3 * {LANES}];
+    for (auto a = 0; a < {LANES}; a++)
+        for (auto c = 0; c < query_corners; c++)
+            own_corner[{LANES} * c + a] = query_corner.data[({LANES} * (long long)g + a) * query_corners + c];
     auto match = [&](result_t leaf) {{
         auto node = boxes + {6 * LANES} * (long long)leaf;
         for (auto near = meets(node, whole); near != 0; near &= near - 1) {{
@@ -101,15 +117,11 @@ _VISIT = f"""
             auto bits = meets(own, q);
             if (same != 0 && leaf == g) bits &= (1u << b) - 1;
             auto t = target_corner.data + (long long)slot * target_corners;
+            for (auto k = 0; k < target_corners && bits != 0; k++)
+                for (auto c = 0; c < query_corners; c++) bits &= ~equals(own_corner + {LANES} * c, t[k]);
             for (; bits != 0; bits &= bits - 1) {{
-                result_t own_slot = {LANES} * g + lowest_bit(bits);
-                auto p = query_corner.data + (long long)own_slot * query_corners;
-                bool shared = false;
-                for (auto i = 0; i < query_corners; i++)
-                    for (auto k = 0; k < target_corners; k++) shared = shared || p[i] == t[k];
-                if (shared) continue;
                 if (found < room) {{
-                    out_query[found] = own_slot;
+                    out_query[found] = {LANES} * g + lowest_bit(bits);
                     out_target[found] = slot;
                 }}
                 found++;
