@@ -40,8 +40,8 @@ FLOPS: dict[str, int] = {
 PARTICLE_BYTES = 60
 """Displacement read and written, target and start read, position written: five vectors of 12 bytes."""
 
-SWEEP_OWNERS = ("_lanes", "lanes", "_sweep", "sweep", "_chain")
-"""Where a solver may keep what its sweeps read, first come first."""
+SWEEP_OWNERS = ("lanes", "_chain")
+"""Where the sweeps of a solver may keep what they read, first come first."""
 
 
 def count_flops(model: dict[str, np.ndarray]) -> int:
@@ -70,7 +70,7 @@ def sweep_bytes(solver: Any) -> int:
     The layout is not assumed: whatever holds the data of a sweep is searched for arrays.
     """
     owner = next(
-        (found for name in SWEEP_OWNERS if (found := getattr(solver, name, None)) is not None and not callable(found)), None
+        (found for name in SWEEP_OWNERS if (found := getattr(solver._sweeps, name, None)) is not None and not callable(found)), None
     )
     arrays: dict[int, int] = {}
     _collect(owner, arrays, set())

@@ -129,7 +129,7 @@ def test_fast_cloths_do_not_pass(stiffness, iterations):
     result = run(model, steps=12, dt=1 / 60, iterations=iterations, each=lambda n, state: found.append(crossings(model, state)))
     assert found == [0] * 12 and np.isfinite(result.q).all()
     heights = heights_above(result.q, model.tri_indices.numpy()[:32], np.arange(25, 50))
-    assert len(heights) > 8 and heights.min() > 0.0 and np.abs(result.qd).max() < 100.0
+    assert len(heights) > 4 and heights.min() > 0.0 and np.abs(result.qd).max() < 100.0
 
 
 def heights_above(x, triangles, points):
