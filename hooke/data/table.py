@@ -144,6 +144,11 @@ class ColumnList(MutableSequence):
         self._data[self._count : self._count + count] = self._convert(values)
         self._count += count
 
+    def replace_array(self, rows: np.ndarray) -> None:
+        """Take other rows, as many as are given."""
+        self._count = len(rows)
+        self._data = np.array(rows, dtype=self._data.dtype)
+
     def _convert(self, values: Any) -> Any:
         shape = self.column.row_shape
         values = np.asarray(values, dtype=self.column.scalar)
@@ -303,6 +308,16 @@ class Rows:
         self._reject(values)
         self._bare += count
         return range(self.count - count, self.count)
+
+    def keep(self, kept: np.ndarray) -> None:
+        """Leave only some rows: ``kept`` is a bool for each, or their indices in order."""
+        indices = np.flatnonzero(kept) if kept.dtype == bool else kept
+        for name, data in self.columns.items():
+            if isinstance(data, ColumnList):
+                data.replace_array(data.array[indices])
+            else:
+                self.columns[name] = [data[i] for i in indices]
+        self._bare = len(indices)
 
     def _reject(self, unknown: dict[str, Any]) -> None:
         if unknown:

@@ -12,7 +12,7 @@ from hooke.elements import ELEMENTS
 from hooke.geometry.inertia import validate_inertia
 from hooke.model.enums import BodyFlags
 
-__all__ = ["check_coloring", "check_inertia", "check_joint_ordering", "check_structure", "check_worlds", "name_of"]
+__all__ = ["check_coloring", "check_inertia", "check_structure", "check_worlds", "name_of"]
 
 _NOUN = {"tri": "triangle", "tet": "tetrahedron", "edge": "edge"}
 
@@ -124,17 +124,6 @@ def check_inertia(rows: Rows) -> np.ndarray:
             stacklevel=5,
         )
     return corrected
-
-
-def check_joint_ordering(rows: Rows) -> None:
-    """Refuse an articulation whose joints are not contiguous and in order."""
-    owner = rows.columns["articulation"].array
-    bad = np.flatnonzero(np.diff(owner[owner >= 0]) < 0)
-    if len(bad):
-        at = int(np.flatnonzero(owner >= 0)[bad[0] + 1])
-        raise ValueError(
-            f"{name_of(rows, at)}: its articulation {owner[at]} comes after a later one; add the joints of each together"
-        )
 
 
 def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:

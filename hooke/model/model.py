@@ -9,7 +9,7 @@ import warp as wp
 
 from hooke.data.table import Column, Table, TableData
 from hooke.model.contacts import Contacts
-from hooke.model.control import Control
+from hooke.model.control import Control, old_targets
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
 from hooke.model.state import State
 from hooke.model.tables import TABLES
@@ -39,6 +39,14 @@ class Model:
         world_count: Number of worlds, at least 1.
         gravity: Per world, then for what belongs to none [m/s^2]; one row when no world was begun.
         wind: Velocity of the air [m/s], one row; felt by triangles with drag or lift (:meth:`set_wind`).
+        joint_q_start: First coordinate of every joint, then the number of all (joints + 1,).
+        joint_qd_start: First degree of freedom of every joint, then the number of all (joints + 1,).
+        joint_cts_start: First locked motion of every joint, then the number of all (joints + 1,).
+        joint_order: The joints so that in every articulation parents come first (joints,).
+        articulation_start: First joint of every articulation, then the number of all (articulations + 1,).
+        articulation_end: End of the joints of every articulation (articulations,).
+        max_joints_per_articulation: Most joints of an articulation.
+        max_dofs_per_articulation: Most degrees of freedom of an articulation.
         particle_color_groups: One int array of particles per colour.
         body_color_groups: One int array of bodies per colour.
         soft_contact_ke: Stiffness [N/m] of particles in contact, mixed with the shape's; 1e3.
@@ -61,6 +69,10 @@ class Model:
         self.world_label: list[str] = []
         self.gravity: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
         self.wind: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
+        none = wp.zeros(0, dtype=wp.int32, device=device)
+        self.joint_q_start = self.joint_qd_start = self.joint_cts_start = self.joint_order = none
+        self.articulation_start = self.articulation_end = none
+        self.max_joints_per_articulation = self.max_dofs_per_articulation = 0
         self.particle_color_groups: list[wp.array] = []
         self.body_color_groups: list[wp.array] = []
         self.soft_contact_ke = 1.0e3
@@ -83,6 +95,10 @@ class Model:
             return tables[table.name].arrays[column]
         if name in _COUNTS:
             return tables[_COUNTS[name]].count
+        if name == "joint_target_pos":  # as the documented data model named them before
+            return old_targets(self.joint_target_q, self.joint_target_qd)
+        if name == "joint_target_vel":
+            return self.joint_target_qd
         raise AttributeError(f"Model has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -209,6 +225,24 @@ class Model:
         for shape, body in enumerate(self.shape_body.numpy().tolist()):
             shapes[body].append(shape)
         return shapes
+
+    @property
+    def shape_collision_filter_pairs(self) -> set[tuple[int, int]]:
+        """Pairs of shapes that never meet, the lesser first."""
+        return {(a, b) for a, b in self.shape_collision_filter_pairs_array.numpy().tolist()}
+
+    def shape_collision_filter_contains(self, shape_a: int, shape_b: int) -> bool:
+        """Whether two shapes never meet, because a filter says so or one body carries both."""
+        body = self.shape_body.numpy()
+        if body[shape_a] == body[shape_b] >= 0:
+            return True
+        pair = sorted((int(shape_a), int(shape_b)))
+        return bool((self.shape_collision_filter_pairs_array.numpy() == pair).all(axis=1).any())
+
+    @property
+    def joint_target_q_start(self) -> wp.array:
+        """First position target of every joint: that of its coordinates."""
+        return self.joint_q_start
 
     # ---- custom attributes
 
