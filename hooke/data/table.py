@@ -373,7 +373,7 @@ class TableData:
     def from_object(cls, table: Table, source: Any, count: int, device: Any) -> TableData:
         """Read a table from any object with the documented flat arrays; nothing is copied."""
         arrays = {c.name: getattr(source, table.prefix + c.name, None) for c in table.columns}
-        return cls(table, {k: v for k, v in arrays.items() if v is not None}, count, device)
+        return cls(table, {k: v for k, v in arrays.items() if isinstance(v, (wp.array, np.ndarray, list))}, count, device)
 
     def bind(self, column: Column, value: Any) -> None:
         """Make ``value`` the array of a column, after checking its type, size and device."""

@@ -72,7 +72,8 @@ def euler_angles(r: Any, a: Any, b: Any, c: Any):
 
         s . b = c . b,     s . a = R c . a,     s = x a + y b + z a x b,     |s| = 1.                       (2)
 
-    The sign of z is that at q1 = 0. Where s lies in the plane of a and b (gimbal lock) the split of the turn is arbitrary.
+    The sign of z is that at q1 = 0, or for a small q1 > 0 if z is 0 there (c is a again, the angles of Euler). Where
+    s lies in the plane of a and b (gimbal lock) the split of the turn is arbitrary.
     """
     end = wp.quat_rotate(r, c)
     d = wp.dot(a, b)
@@ -83,7 +84,10 @@ def euler_angles(r: Any, a: Any, b: Any, c: Any):
     y = (along_b - d * along_a) / area
     rest = type(d)(1.0) - x * x - y * y - type(d)(2.0) * x * y * d
     z = wp.sqrt(wp.max(rest, type(d)(0.0)) / area)
-    if wp.dot(c, across) < type(d)(0.0):
+    side = wp.dot(c, across)
+    if wp.abs(side) < type(d)(1.0e-6):
+        side = wp.dot(wp.cross(b, c), across)
+    if side < type(d)(0.0):
         z = -z
     s = x * a + y * b + z * across
     first = turn_angle(a, s, end)

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from hooke.data.table import Column, Table, TableData
+from hooke.joints.kind import JointType
 from hooke.model.contacts import Contacts
 from hooke.model.control import Control, old_targets
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
@@ -286,8 +287,21 @@ def model_tables(model: Any) -> dict[str, TableData]:
     for table in TABLES:
         count = getattr(model, table.count_name, None)
         if count is None:
-            column: Column = table.columns[0]
-            array = getattr(model, table.prefix + column.name, None)
-            count = 0 if array is None else len(array) // (column.width if column.flat else 1)
+            column: Column | None = table.columns[0] if table.columns else None
+            array = None if column is None else getattr(model, table.prefix + column.name, None)
+            known = isinstance(array, (wp.array, np.ndarray, list))
+            count = len(array) // (column.width if column.flat else 1) if known else 0
         tables[table.name] = TableData.from_object(table, model, int(count), model.device)
+    _tell_rods_from_cables(tables["joint"])
     return tables
+
+
+def _tell_rods_from_cables(joints: TableData) -> None:
+    """Joints of another data model that have the type of a cable but three linear and three angular axes are rods."""
+    if not joints.count:
+        return
+    types = joints.arrays["type"].numpy()
+    rods = (types == JointType.CABLE) & (joints.arrays["dof_dim"].numpy() == 3).all(axis=1)
+    if rods.any():
+        types = np.where(rods, int(JointType.ROD), types).astype(np.int32)
+        joints.bind(joints.table.column("type"), wp.array(types, dtype=wp.int32, device=joints.device))
