@@ -326,7 +326,7 @@ class JointMethods:
         return index
 
     def set_joint_mimic(self, joint: int, reference_joint: int | None, *, coeffs: Any = (0.0, 1.0)) -> None:
-        """Let a joint follow another of the same dimensions: q = c0 + c1 q_reference, qd = c1 qd_reference, component by component.
+        """Let a joint follow another with as many axes: q = c0 + c1 q_reference, qd = c1 qd_reference, component by component.
 
         Args:
             joint: Joint that follows.
@@ -350,8 +350,8 @@ class JointMethods:
         names = (
             f"joint {self.joint_label[follower]!r} (index {follower}) and joint {self.joint_label[reference]!r} (index {reference})"
         )
-        if follower == reference or self.joint_dof_dim[follower] != self.joint_dof_dim[reference]:
-            raise ValueError(f"set_joint_mimic: expected two joints with the same numbers of axes, found {names}")
+        if follower == reference or sum(self.joint_dof_dim[follower]) != sum(self.joint_dof_dim[reference]):
+            raise ValueError(f"set_joint_mimic: expected two joints with as many axes, found {names}")
         if column[reference] >= 0 or (column == follower).any():
             raise ValueError(f"set_joint_mimic: mimics do not chain; expected a reference that is independent, found {names}")
         column[follower], pairs[follower] = reference, values

@@ -207,14 +207,14 @@ def _check_worlds(tables: dict[str, Rows]) -> None:
 
 
 def _check_mimics(tables: dict[str, Rows]) -> None:
-    """A joint follows another of the same world, of the same articulation if both have one, and of the same dimensions."""
+    """A joint follows another of the same world, of the same articulation if both have one, and with as many axes."""
     columns = tables["joint"].columns
-    leader = columns["mimic_joint"].array
+    leader, axes = columns["mimic_joint"].array, columns["dof_dim"].array.sum(axis=1)
     for joint in np.flatnonzero(leader >= 0):
         other = leader[joint]
         same = [columns[name].array[joint] == columns[name].array[other] for name in ("world", "articulation")]
         apart = not same[1] and min(columns["articulation"].array[[joint, other]]) >= 0
-        if not same[0] or apart or (columns["dof_dim"].array[joint] != columns["dof_dim"].array[other]).any() or leader[other] >= 0:
+        if not same[0] or apart or axes[joint] != axes[other] or leader[other] >= 0:
             raise ValueError(
                 f"{joint_name(tables, joint)} follows {joint_name(tables, other)}: expected a joint that follows none, of the same "
                 "world and articulation and with as many axes"
@@ -222,7 +222,7 @@ def _check_mimics(tables: dict[str, Rows]) -> None:
     rows = tables["constraint_mimic"].columns
     for k in range(tables["constraint_mimic"].count):
         a, b = int(rows["joint0"].array[k]), int(rows["joint1"].array[k])
-        if min(a, b) < 0 or (columns["dof_dim"].array[a] != columns["dof_dim"].array[b]).any():
+        if min(a, b) < 0 or axes[a] != axes[b]:
             raise ValueError(
                 f"constraint mimic {rows['label'][k]!r} (index {k}): expected two joints with as many axes each, "
                 f"found joint0 {a} and joint1 {b}"

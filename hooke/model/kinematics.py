@@ -158,9 +158,13 @@ def _body_arrays(name: str, kinematics: Kinematics, state: Any) -> tuple[Any, An
     return state.body_q, state.body_qd
 
 
-def _joint_arrays(name: str, kinematics: Kinematics, q: Any, qd: Any) -> None:
+def _joint_arrays(name: str, kinematics: Kinematics, q: Any, qd: Any) -> tuple[Any, Any]:
+    """The arrays, checked; a state has none where no joint has coordinates."""
+    if kinematics.coordinates == 0 and q is None and qd is None:
+        return kinematics.scratch_q, kinematics.scratch_qd
     kinematics.check(name, "joint_q", q, wp.float32, kinematics.coordinates)
     kinematics.check(name, "joint_qd", qd, wp.float32, kinematics.dofs.count)
+    return q, qd
 
 
 def eval_fk(
@@ -189,7 +193,7 @@ def eval_fk(
     if not kinematics.joints.count:
         return
     selection = kinematics.select("eval_fk", mask, indices, body_flag_filter, joint_mask)
-    _joint_arrays("eval_fk", kinematics, joint_q, joint_qd)
+    joint_q, joint_qd = _joint_arrays("eval_fk", kinematics, joint_q, joint_qd)
     body_q, body_qd = _body_arrays("eval_fk", kinematics, state)
     key = (
         int(body_flag_filter),
@@ -224,7 +228,7 @@ def eval_ik(
     if not kinematics.joints.count:
         return
     selection = kinematics.select("eval_ik", mask, indices, body_flag_filter)
-    _joint_arrays("eval_ik", kinematics, joint_q, joint_qd)
+    joint_q, joint_qd = _joint_arrays("eval_ik", kinematics, joint_q, joint_qd)
     body_q, body_qd = _body_arrays("eval_ik", kinematics, state)
     key = (
         int(body_flag_filter),
@@ -298,9 +302,8 @@ def eval_mimic(
         return
     state_out = state_in if state_out is None else state_out
     selection = kinematics.select("eval_mimic", mask, indices, int(BodyFlags.ALL))
-    given, taken = (state_in.joint_q, state_in.joint_qd), (state_out.joint_q, state_out.joint_qd)
-    _joint_arrays("eval_mimic", kinematics, *given)
-    _joint_arrays("eval_mimic", kinematics, *taken)
+    given = _joint_arrays("eval_mimic", kinematics, state_in.joint_q, state_in.joint_qd)
+    taken = _joint_arrays("eval_mimic", kinematics, state_out.joint_q, state_out.joint_qd)
     key = (pointers(mask, indices, *given, *taken), 0 if indices is None else len(indices))
     kinematics.run(kinematics.mimic, key, selection, indices, given, taken)
 
@@ -329,9 +332,9 @@ def measure_joint_error(model: Any, state: Any = None) -> JointError:
     source = model if state is None else state
     if not kinematics.joints.count:
         return JointError(np.zeros(0), np.zeros(0))
-    kinematics.check("measure_joint_error", "joint_q", source.joint_q, wp.float32, kinematics.coordinates)
+    joint_q, _ = _joint_arrays("measure_joint_error", kinematics, source.joint_q, source.joint_qd)
     error = wp.zeros(kinematics.joints.count, dtype=wp.vec2, device=kinematics.device)
-    inputs = [kinematics.joints.struct, kinematics.dofs.struct, kinematics.tree, source.body_q, source.joint_q]
+    inputs = [kinematics.joints.struct, kinematics.dofs.struct, kinematics.tree, source.body_q, joint_q]
     launch_directly(kinematics.recorder.launch, measure_joints, kinematics.joints.count, inputs, [error])
     values = error.numpy().astype(np.float64)
     return JointError(values[:, 0], values[:, 1])
