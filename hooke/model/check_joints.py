@@ -153,9 +153,9 @@ def _check_articulations(tables: dict[str, Rows]) -> None:
             f"{body_name(tables, int(child[first]))} has two parents: {joint_name(tables, first)} and "
             f"{joint_name(tables, second)} are both in articulations; leave the one that closes the loop out of add_articulation"
         )
-    moved = np.zeros(tables["body"].count, bool)
-    moved[child[inside]] = True
-    orphan = (owner < 0) & (parent >= 0) & ~moved[child]
+    held = np.zeros(tables["body"].count, bool)
+    held[child[inside]] = held[parent[inside][parent[inside] >= 0]] = True
+    orphan = (owner < 0) & (parent >= 0) & ~held[child]
     if orphan.any():
         raise ValueError(
             f"{joint_name(tables, _first(orphan))} belongs to no articulation and closes no loop; pass it to add_articulation "
