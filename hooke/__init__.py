@@ -47,7 +47,7 @@ _HOME = {
     "Camera": "hooke.viewer.camera",
     "render": "hooke.viewer.render",
 }
-_MODULES = ("solvers", "scenes", "geometry", "viewer", "utils")
+_MODULES = ("solvers", "scenes", "geometry", "viewer", "utils", "selection")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

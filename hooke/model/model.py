@@ -289,8 +289,8 @@ def model_tables(model: Any) -> dict[str, TableData]:
         if count is None:
             column: Column | None = table.columns[0] if table.columns else None
             array = None if column is None else getattr(model, table.prefix + column.name, None)
-            known = isinstance(array, (wp.array, np.ndarray, list))
-            count = len(array) // (column.width if column.flat else 1) if known else 0
+            known = column is not None and isinstance(array, (wp.array, np.ndarray, list))
+            count = len(array) // (column.width if column.flat else 1) if known else 0  # type: ignore[union-attr, arg-type]
         tables[table.name] = TableData.from_object(table, model, int(count), model.device)
     _tell_rods_from_cables(tables["joint"])
     return tables
