@@ -189,7 +189,7 @@ class Rod:
         self.quaternions = (
             frames_along(tangents, 0.0, self.ordered) if quaternions is None else _aligned(quaternions, tangents, "Rod")
         )
-        rest_tangents, self.rest_lengths = _tangents(self._rest_points(), self.edges, "Rod at rest")
+        rest_tangents, _ = _tangents(self._rest_points(), self.edges, "Rod at rest")
         self.rest_quaternions = None if rest_quaternions is None else _aligned(rest_quaternions, rest_tangents, "Rod at rest")
         self.radius = radius
         if radius is not None:
@@ -264,6 +264,11 @@ class Rod:
     def segment_lengths(self) -> np.ndarray:
         """Length of every segment [m], not at rest."""
         return _tangents(self.points, self.edges, "Rod")[1]
+
+    @property
+    def rest_lengths(self) -> np.ndarray:
+        """Length of every segment at rest [m]."""
+        return _tangents(self._rest_points(), self.edges, "Rod at rest")[1]
 
     def compute_frames(self, *, twist_total: float = 0.0) -> None:
         """Make the frames from the points.

@@ -45,8 +45,7 @@ def parents_first(owner: np.ndarray, ancestor: np.ndarray) -> np.ndarray:
     order = np.arange(len(owner))
     if (ancestor < order).all():
         return order.astype(np.int32)
-    depth = _depths(ancestor)
-    for articulation in np.unique(owner[ancestor >= order]):
-        rows = np.flatnonzero(owner == articulation)
-        order[rows] = rows[np.lexsort((rows, depth[rows]))]
+    inside = np.flatnonzero(owner >= 0)
+    places = inside[np.lexsort((inside, owner[inside]))]
+    order[places] = inside[np.lexsort((inside, _depths(ancestor)[inside], owner[inside]))]
     return order.astype(np.int32)

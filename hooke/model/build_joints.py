@@ -12,6 +12,7 @@ import numpy as np
 from hooke.data.table import Rows
 from hooke.joints import JointKind, JointType, joint_kind
 from hooke.joints.layout import constraint_counts, coordinate_counts, coordinate_starts, velocity_counts, velocity_starts
+from hooke.model.articulation import articulation_ranges
 from hooke.model.collapse import collapse_fixed_joints
 from hooke.model.config import JointDofConfig, one_spelling
 from hooke.model.custom import AttributeFrequency, table_of
@@ -102,8 +103,8 @@ class JointMethods:
     def _append_coordinates(
         self, kind: JointKind, dim: tuple[int, int], axes: list[JointDofConfig], parent: int, child: int, anchors: Any
     ) -> None:
-        types, dims = np.array([int(kind.code)]), np.array([dim])
-        coordinates = int(coordinate_counts(types, dims)[0])
+        velocities = sum(dim)
+        coordinates = velocities + kind.quaternion
         if kind.quaternion:  # the targets and the rest of scalar axes are those of their configurations
             rest = np.zeros(coordinates)
             rest[-1] = 1.0
@@ -116,8 +117,8 @@ class JointMethods:
             self._tables["joint_coord"].extend(coordinates, target_q=target, rest_q=rest)
         rows = [axis.row() for axis in axes]
         values = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
-        self._tables["joint_dof"].extend(int(velocity_counts(types, dims)[0]), **values)
-        self._tables["joint_constraint"].extend(int(constraint_counts(types, dims)[0]))
+        self._tables["joint_dof"].extend(velocities, **values)
+        self._tables["joint_constraint"].extend(6 - velocities if kind.constraints else 0)
 
     def _relative_pose(self, parent: int, child: int, parent_xform: np.ndarray, child_xform: np.ndarray) -> np.ndarray:
         """Pose of the child anchor in the parent anchor frame, where the bodies are authored."""
@@ -450,7 +451,7 @@ class JointMethods:
     @property
     def articulation_start(self) -> list[int]:
         """First joint of every articulation."""
-        return [int(np.argmax(self.joint_articulation.array == k)) for k in range(self.articulation_count)]
+        return articulation_ranges(self.joint_articulation.array, self.articulation_count)[0][:-1].tolist()
 
 
 def _as_dof(axis: Any) -> JointDofConfig:

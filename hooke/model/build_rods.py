@@ -32,12 +32,34 @@ class _Link:
 
 @dataclass
 class _Topology:
-    """Links by connected part, the first segment of every part, links outside the trees, and how many were left out."""
+    """Links of every connected part, the first segment of each, links outside the trees, and how many were left out."""
 
-    links: list[tuple[int, _Link]]
+    links: list[list[_Link]]
     roots: list[int]
     loops: list[_Link]
     cut: int = 0
+
+
+@dataclass
+class _Plan:
+    """What the bodies and joints of a rod are made from: lengths and frames at rest, material of every joint."""
+
+    rod: Rod
+    type: JointType
+    origin: str
+    label: str | None
+    lengths: np.ndarray
+    frames: np.ndarray
+    moduli: list[dict[str, float | None]]
+
+    def name(self, what: str) -> str | None:
+        """A label, if the rod has one."""
+        return f"{self.label}_{what}" if self.label else None
+
+    def anchor(self, segment: int, end: int) -> np.ndarray:
+        """Where on a segment's body its start (0) or its end (1) is."""
+        z = self.lengths[segment] * (end - 0.5 if self.origin == "com" else end)
+        return np.array([0.0, 0.0, z, 0.0, 0.0, 0.0, 1.0])
 
 
 class RodMethods:
@@ -254,81 +276,59 @@ class RodMethods:
             raise ValueError(f"body_frame_origin: expected 'start' or 'com', found {origin!r}")
         _material(label or "rod", **moduli)  # refuses before anything is added
         shape = _chain(rod) if rod.ordered else _graph(rod, wrap)
-        links, roots = shape.links, shape.roots
-        stiffness = _derived(rod, shape, moduli) if type is JointType.ROD else None
+        plan = _Plan(rod, type, origin, label, rod.rest_lengths, rod.rest_frames(), _joint_moduli(rod, shape, moduli, type))
         if shape.cut:
             warnings.warn(
                 f"rod {label or ''}: {shape.cut} connections close loops and are left out of the tree; pass wrap_in_articulation=False "
                 "to keep them, and add articulations yourself",
                 stacklevel=3,
             )
-        bodies = self._add_segments(rod, origin, cfg, label, color)
-        free = type is JointType.ROD and wrap
-        parts: list[list[int]] = [[] for _ in roots]
+        bodies = self._add_segments(plan, cfg, color)
         joints: list[int] = []
-        for part, root in enumerate(roots):
-            if free:
-                parts[part].append(
-                    self.add_joint_free(bodies[root], label=f"{label}_free_joint{_suffix(part, roots)}" if label else None)
-                )
-            for k, link in enumerate(links):
-                if link[0] == part:
-                    joints.append(
-                        self._add_link_joint(rod, type, link[1], bodies, origin, label, len(joints), moduli, stiffness, k)
-                    )
-                    parts[part].append(joints[-1])
-            if wrap and parts[part]:
-                self.add_articulation(parts[part], label=f"{label}_articulation{_suffix(part, roots)}" if label else None)
-        for k, loop in enumerate(shape.loops, len(links)):
-            joints.append(self._add_link_joint(rod, type, loop, bodies, origin, label, len(joints), moduli, stiffness, k))
+        for part, (root, links) in enumerate(zip(shape.roots, shape.links, strict=True)):
+            suffix = f"_{part}" if len(shape.roots) > 1 else ""
+            tree: list[int] = []
+            if type is JointType.ROD and wrap:
+                tree.append(self.add_joint_free(bodies[root], label=plan.name(f"free_joint{suffix}")))
+            for link in links:
+                tree.append(self._add_link_joint(plan, link, bodies, len(joints)))
+                joints.append(tree[-1])
+            if wrap and tree:
+                self.add_articulation(tree, label=plan.name(f"articulation{suffix}"))
+        for link in shape.loops:
+            joints.append(self._add_link_joint(plan, link, bodies, len(joints)))
         if junction and not rod.ordered:
-            self._filter_junctions(rod, bodies, {(link.parent, link.child) for _, link in links})
+            self._filter_junctions(rod, bodies, {(link.parent, link.child) for links in shape.links for link in links})
         return bodies, joints
 
-    def _add_segments(self, rod: Rod, origin: str, cfg: Any, label: str | None, color: Any) -> list[int]:
+    def _add_segments(self, plan: _Plan, cfg: Any, color: Any) -> list[int]:
         """A body with a capsule for every segment."""
+        rod, bodies = plan.rod, []
         radius = 0.1 if rod.radius is None else rod.radius
-        bodies = []
-        for k, (u, v) in enumerate(rod.edges):
-            half = 0.5 * rod.rest_lengths[k]
-            frame = rod.quaternions[k]
-            middle = 0.5 * (rod.points[u] + rod.points[v])
-            place = middle if origin == "com" else middle - half * quat_rotate(frame, np.array([0.0, 0.0, 1.0]))
-            offset = np.array([0.0, 0.0, 0.0 if origin == "com" else half])
-            name = f"{label}_edge_body_{k}" if label else None
-            body = self.add_link(xform=np.concatenate([place, frame]), com=offset, label=name)
+        along = quat_rotate(rod.quaternions, np.array([0.0, 0.0, 1.0]))
+        middles = 0.5 * (rod.points[rod.edges[:, 0]] + rod.points[rod.edges[:, 1]])
+        for k, (middle, frame) in enumerate(zip(middles, rod.quaternions, strict=True)):
+            half = 0.5 * plan.lengths[k]
+            place, offset = (middle, 0.0) if plan.origin == "com" else (middle - half * along[k], half)
+            body = self.add_link(xform=np.concatenate([place, frame]), com=(0.0, 0.0, offset), label=plan.name(f"edge_body_{k}"))
             self.add_shape_capsule(
-                body, xform=(*offset, 0.0, 0.0, 0.0, 1.0), radius=radius, half_height=half, cfg=cfg, color=color,
-                label=f"{label}_edge_capsule_{k}" if label else None,
+                body, xform=(0.0, 0.0, offset, 0.0, 0.0, 0.0, 1.0), radius=radius, half_height=half, cfg=cfg, color=color,
+                label=plan.name(f"edge_capsule_{k}"),
             )  # fmt: skip
             bodies.append(body)
         return bodies
 
-    def _add_link_joint(
-        self, rod: Rod, type: JointType, link: _Link, bodies: list[int], origin: str, label: str | None, number: int,
-        moduli: dict[str, Any], stiffness: Any, k: int,
-    ) -> int:  # fmt: skip
-        anchors = [
-            _anchor(rod.rest_lengths[i], end, origin) for i, end in ((link.parent, link.parent_end), (link.child, link.child_end))
-        ]
-        values: dict[str, Any] = {
-            f"{mode}_{what}": pair[i] for mode, pair in moduli.items() for i, what in enumerate(("stiffness", "damping"))
-        }
-        name = f"{label}_cable_{number + 1}" if label else None
-        options: dict[str, Any] = {"parent_xform": anchors[0], "label": name}
-        if type is JointType.CABLE:
-            values = {key: value for key, value in values.items() if key.startswith(("stretch", "bend"))}
-            return self.add_joint_cable(bodies[link.parent], bodies[link.child], child_xform=anchors[1], **options, **values)
+    def _add_link_joint(self, plan: _Plan, link: _Link, bodies: list[int], number: int) -> int:
+        """The joint of a link, the ``number``-th of the rod."""
+        anchors = [plan.anchor(link.parent, link.parent_end), plan.anchor(link.child, link.child_end)]
+        options: dict[str, Any] = {"parent_xform": anchors[0], "label": plan.name(f"cable_{number + 1}"), **plan.moduli[number]}
+        if plan.type is JointType.CABLE:
+            return self.add_joint_cable(bodies[link.parent], bodies[link.child], child_xform=anchors[1], **options)
         if link.parent_end == link.child_end:  # segments that point at each other: the child's anchor goes on along the curve
             anchors[1] = compose(anchors[1], np.concatenate([np.zeros(3), _HALF_TURN]))
-        frames = rod.rest_frames()
-        back = np.array([-1.0, -1.0, -1.0, 1.0])
-        rest = quat_multiply(frames[link.parent] * back, quat_multiply(frames[link.child], anchors[1][3:]))
-        if stiffness is not None:
-            values |= {f"{mode}_stiffness": stiffness[mode][k] for mode in stiffness if values[f"{mode}_stiffness"] is None}
-        return self.add_joint_rod(
-            bodies[link.parent], bodies[link.child], child_xform=anchors[1], rest_rotation=rest, **options, **values
-        )
+        back = plan.frames[link.parent] * np.array([-1.0, -1.0, -1.0, 1.0])
+        rest = quat_multiply(back, quat_multiply(plan.frames[link.child], anchors[1][3:]))
+        return self.add_joint_rod(bodies[link.parent], bodies[link.child], child_xform=anchors[1], rest_rotation=rest, **options)
 
     def _filter_junctions(self, rod: Rod, bodies: list[int], joined: set[tuple[int, int]]) -> None:
         """Pairs of segments that meet at a node of three or more and have no joint."""
@@ -340,10 +340,6 @@ class RodMethods:
                 for b, _ in segments[i + 1 :]:
                     if (a, b) not in joined and (b, a) not in joined:
                         self.add_shape_collision_filter_pair(shapes[bodies[a]][0], shapes[bodies[b]][0])
-
-
-def _suffix(part: int, roots: list[int]) -> str:
-    return f"_{part}" if len(roots) > 1 else ""
 
 
 def _axis(k: int, material: tuple[float, float]) -> JointDofConfig:
@@ -372,12 +368,6 @@ def _refuse_split(moduli: dict[str, Any], method: str) -> None:
             )
 
 
-def _anchor(length: float, end: int, origin: str) -> np.ndarray:
-    """Where on a segment's body its start (0) or its end (1) is."""
-    z = length * (end - 0.5) if origin == "com" else length * end
-    return np.array([0.0, 0.0, z, 0.0, 0.0, 0.0, 1.0])
-
-
 def _segments_at(rod: Rod) -> list[list[tuple[int, int]]]:
     """For every point the segments that meet there, and with which end."""
     at: list[list[tuple[int, int]]] = [[] for _ in range(rod.point_count)]
@@ -390,8 +380,8 @@ def _segments_at(rod: Rod) -> list[list[tuple[int, int]]]:
 def _chain(rod: Rod) -> _Topology:
     """One part, with a link that closes it."""
     count = rod.segment_count
-    links = [(0, _Link(k, k + 1, 1, 0)) for k in range(count - 1)]
-    return _Topology(links, [0], [_Link(count - 1, 0, 1, 0)] if rod.closed else [])
+    links = [_Link(k, k + 1, 1, 0) for k in range(count - 1)]
+    return _Topology([links], [0], [_Link(count - 1, 0, 1, 0)] if rod.closed else [])
 
 
 def _graph(rod: Rod, tree: bool) -> _Topology:
@@ -399,8 +389,8 @@ def _graph(rod: Rod, tree: bool) -> _Topology:
     at = _segments_at(rod)
     star = [_Link(ends[0][0], other[0], ends[0][1], other[1]) for ends in at for other in ends[1:]]
     if not tree:
-        return _Topology([(0, link) for link in star], [0], [])
-    links: list[tuple[int, _Link]] = []
+        return _Topology([star], [0], [])
+    parts: list[list[_Link]] = []
     roots: list[int] = []
     seen = np.zeros(rod.segment_count, bool)
     for first in range(rod.segment_count):
@@ -408,6 +398,7 @@ def _graph(rod: Rod, tree: bool) -> _Topology:
             continue
         seen[first] = True
         roots.append(first)
+        parts.append([])
         queue = deque([first])
         while queue:
             k = queue.popleft()
@@ -415,27 +406,39 @@ def _graph(rod: Rod, tree: bool) -> _Topology:
                 for other, other_end in at[rod.edges[k, end]]:
                     if not seen[other]:
                         seen[other] = True
-                        links.append((len(roots) - 1, _Link(k, other, end, other_end)))
+                        parts[-1].append(_Link(k, other, end, other_end))
                         queue.append(other)
-    return _Topology(links, roots, [], len(star) - len(links))  # without loops there is a link for all but one segment at a node
+    return _Topology(parts, roots, [], len(star) - sum(map(len, parts)))  # without loops: a link for all but one segment at a node
 
 
-def _derived(rod: Rod, shape: _Topology, moduli: dict[str, Any]) -> dict[str, list[float]] | None:
-    """Stiffness of every link from the rod's material: rigidity over the mean length of the two segments.
+def _joint_moduli(rod: Rod, shape: _Topology, moduli: dict[str, Any], type: JointType) -> list[dict[str, float | None]]:
+    """Stiffness and damping of every joint, as its adder takes them.
+
+    What the arguments leave out is the rod's rigidity over the mean length of the two segments, if it has a material. Damping of shear
+    and twist that is left out is that of stretch and bending, unless their stiffness is an argument.
 
     Raises:
-        ValueError: The stiffness of a link is not that of a chain's.
+        ValueError: The material does not say the stiffness of a joint.
     """
-    rigidities = rod.rigidities()
+    given = dict(moduli)
+    if type is JointType.ROD:
+        for mode, like in (("shear", "stretch"), ("twist", "bend")):
+            if moduli[mode] == (None, None):
+                given[mode] = (None, moduli[like][1])
+    links = [link for part in shape.links for link in part] + shape.loops
+    names = ("stretch", "bend") if type is JointType.CABLE else ("stretch", "shear", "bend", "twist")
+    flat = {f"{mode}_{what}": given[mode][i] for mode in names for i, what in enumerate(("stiffness", "damping"))}
+    rigidities = rod.rigidities() if type is JointType.ROD else None
     if rigidities is None:
-        return None
-    modes = dict(zip(("stretch", "shear", "bend", "twist"), rigidities, strict=True))
-    wanted = [mode for mode in modes if moduli[mode][0] is None]
+        return [flat] * len(links)
+    wanted = {mode: value for mode, value in zip(names, rigidities, strict=True) if given[mode][0] is None}
     if wanted and not rod.ordered and (max(len(ends) for ends in _segments_at(rod)) > 2 or shape.cut):
+        first = next(iter(wanted))
         raise ValueError(
-            f"rod: the material gives the {wanted[0]} stiffness of a chain, but three segments meet or a loop is cut; give "
-            f"{wanted[0]}_stiffness"
+            f"rod: the material gives the {first} stiffness of a chain, but three segments meet or a loop is cut; give {first}_stiffness"
         )
-    links = [link for _, link in shape.links] + shape.loops
-    lengths = [0.5 * (rod.rest_lengths[link.parent] + rod.rest_lengths[link.child]) for link in links]
-    return {mode: [value / length for length in lengths] for mode, value in modes.items()}
+    lengths = rod.rest_lengths
+    return [
+        flat | {f"{mode}_stiffness": 2.0 * value / (lengths[link.parent] + lengths[link.child]) for mode, value in wanted.items()}
+        for link in links
+    ]

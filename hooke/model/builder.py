@@ -267,8 +267,12 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, JointMethods
         types, roots = builder.joint_type.array, builder.joint_parent.array < 0
         anchors = self.joint_X_p.array[first : first + builder.joint_count]
         free = moves_freely(types)
-        anchors[roots & ~free] = compose(motion.pose, anchors[roots & ~free])
+        held = np.flatnonzero(roots & ~free)
+        if len(held):
+            anchors[held] = compose(motion.pose, anchors[held])
         dims, moved = builder.joint_dof_dim.array, np.flatnonzero(roots & free)
+        if len(moved) == 0:
+            return
         turn = compose(inverse_pose(anchors[moved]), compose(motion.pose, anchors[moved]))
         at = starts[0] + coordinate_starts(types, dims)[moved][:, None] + np.arange(7)
         for values in (self.joint_q.array, self.joint_target_q.array):

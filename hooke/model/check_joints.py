@@ -11,7 +11,7 @@ import numpy as np
 from hooke.data.table import Rows
 from hooke.joints import joint_kind
 from hooke.joints.layout import coordinate_starts, velocity_starts
-from hooke.model.articulation import ancestors_of
+from hooke.model.articulation import ancestors_of, articulation_ranges
 from hooke.model.enums import BodyFlags
 
 __all__ = ["check_joints", "depth_first_violation"]
@@ -137,14 +137,16 @@ def _check_articulations(tables: dict[str, Rows]) -> None:
     columns, labels = tables["joint"].columns, tables["articulation"].columns["label"]
     owner, parent, child = columns["articulation"].array, columns["parent"].array, columns["child"].array
     inside = np.flatnonzero(owner >= 0)
-    for articulation in np.unique(owner[inside]):
-        rows = np.flatnonzero(owner == articulation) if not _sorted(owner) else _range(owner, articulation)
-        if rows[-1] - rows[0] + 1 != len(rows):
-            gap = int(rows[np.argmax(np.diff(rows) > 1)]) + 1
-            raise ValueError(
-                f"articulation {labels[articulation]!r} (index {articulation}): its joints must follow each other, but "
-                f"{joint_name(tables, gap)} lies between them and is not one of them"
-            )
+    start, end = articulation_ranges(owner, len(labels))
+    size = np.bincount(owner[inside], minlength=len(labels))
+    torn = np.flatnonzero(end - start[:-1] != size)
+    if len(torn):
+        articulation = int(torn[0])
+        gap = int(start[articulation]) + _first(owner[start[articulation] : end[articulation]] != articulation)
+        raise ValueError(
+            f"articulation {labels[articulation]!r} (index {articulation}): its joints must follow each other, but "
+            f"{joint_name(tables, gap)} lies between them and is not one of them"
+        )
     order = np.argsort(child[inside], kind="stable")
     again = np.flatnonzero(np.diff(child[inside][order]) == 0)
     if len(again):
@@ -171,14 +173,6 @@ def _check_articulations(tables: dict[str, Rows]) -> None:
             f"{joint_name(tables, _first(driven))}: the child is kinematic; only the root of an articulation, whose parent is the world, "
             "can be"
         )
-
-
-def _sorted(owner: np.ndarray) -> bool:
-    return bool((np.diff(owner) >= 0).all())
-
-
-def _range(owner: np.ndarray, articulation: int) -> np.ndarray:
-    return np.arange(np.searchsorted(owner, articulation), np.searchsorted(owner, articulation, side="right"))
 
 
 def _check_worlds(tables: dict[str, Rows]) -> None:

@@ -188,7 +188,7 @@ class JointDofConfig:
         names = ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness", "armature", "friction")
         bounds = ("limit_lower", "limit_upper", "effort_limit", "velocity_limit")
         values = {name: getattr(self, name) for name in names}
-        values |= {name: float(np.clip(getattr(self, name), -UNLIMITED, UNLIMITED)) for name in bounds}
+        values |= {name: float(min(max(getattr(self, name), -UNLIMITED), UNLIMITED)) for name in bounds}
         return values | {"axis": self.axis, "target_qd": self.target_qd, "target_mode": int(self.target_mode)}
 
 

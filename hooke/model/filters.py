@@ -25,12 +25,13 @@ def filter_pairs(tables: dict[str, Rows]) -> np.ndarray:
     rows = np.flatnonzero(joints["collision_filter_parent"].array)
     ends = np.stack([joints["parent"].array[rows], joints["child"].array[rows]], axis=1)
     starts, stops = np.searchsorted(of_body, ends), np.searchsorted(of_body, ends, side="right")
-    for (first, second), (last, end) in zip(starts.tolist(), stops.tolist(), strict=True):
-        child = order[second:end]
-        child = child[asks[child]]
-        parent = order[first:last]
-        a, b = np.meshgrid(parent, child, indexing="ij")
-        together = (world[a] == world[b]) | (world[a] < 0) | (world[b] < 0)
-        pairs.append(np.stack([a[together], b[together]], axis=1))
+    counts = stops - starts
+    total = counts.prod(axis=1)
+    joint = np.repeat(np.arange(len(rows)), total)  # one row for every pair of a shape of the parent with one of the child
+    place = np.arange(len(joint)) - np.repeat(np.cumsum(total) - total, total)
+    a = order[starts[joint, 0] + place // counts[joint, 1]]
+    b = order[starts[joint, 1] + place % counts[joint, 1]]
+    apart = asks[b] & ((world[a] == world[b]) | (world[a] < 0) | (world[b] < 0))
+    pairs.append(np.stack([a[apart], b[apart]], axis=1))
     found = np.sort(np.concatenate(pairs), axis=1)
     return np.unique(found, axis=0).astype(np.int32) if len(found) else found.reshape(0, 2).astype(np.int32)

@@ -49,7 +49,7 @@ class Kinematics:
         self.scratch_q = wp.zeros(self.coordinates, dtype=wp.float32, device=self.device)
         self.scratch_qd = wp.zeros(self.dofs.count, dtype=wp.float32, device=self.device)
         self.at_rest = wp.zeros(self.bodies.count, dtype=wp.spatial_vector, device=self.device)
-        self.leader, self.coeffs = self._make_mimics()
+        self.mimics = self._make_mimics()
         load_kernels(KERNELS, self.device)
 
     def _make_tree(self, model: Any) -> tuple[JointTree, int]:
@@ -69,11 +69,11 @@ class Kinematics:
         tree.order, tree.start, tree.end = made["order"], made["start"], made["end"]
         return tree, count
 
-    def _make_mimics(self) -> tuple[wp.array, wp.array]:
-        """What every joint follows: its own entry, or that of an enabled mimic constraint."""
+    def _make_mimics(self) -> tuple[wp.array, wp.array] | None:
+        """What every joint follows: its own entry, or that of an enabled mimic constraint. None without constraints."""
         rows = self.tables["constraint_mimic"]
         if not rows.count:
-            return self.joints.arrays["mimic_joint"], self.joints.arrays["mimic_coeffs"]
+            return None
         leader, coeffs = self.joints.arrays["mimic_joint"].numpy().copy(), self.joints.arrays["mimic_coeffs"].numpy().copy()
         values = {name: array.numpy() for name, array in rows.arrays.items() if isinstance(array, wp.array)}
         for k in np.flatnonzero(values["enabled"]):
@@ -140,7 +140,8 @@ class Kinematics:
 
     def mimic(self, selection: JointSelection, indices: Any, given: tuple[Any, Any], taken: tuple[Any, Any]) -> None:
         self.mark(indices)
-        inputs = [selection, self.joints.struct, self.tree, self.leader, self.coeffs, *given]
+        leader, coeffs = self.mimics or (self.joints.arrays["mimic_joint"], self.joints.arrays["mimic_coeffs"])
+        inputs = [selection, self.joints.struct, self.tree, leader, coeffs, *given]
         self.recorder.launch(follow_mimics, self.joints.count, inputs, list(taken))
 
 

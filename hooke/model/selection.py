@@ -177,16 +177,19 @@ class ArticulationView:
         start, end = self._kinematics.tree.start.numpy(), self._kinematics.tree.end.numpy()
         owner, child = self._host("joint", "articulation"), self._host("joint", "child")
         types, dims = self._host("joint", "type"), self._host("joint", "dof_dim")
-        rows, bodies = [], []
-        outside = np.flatnonzero(owner < 0)
+        outside, inside = np.flatnonzero(owner < 0), np.flatnonzero(owner >= 0)
         mover = np.full(self._tables["body"].count, -1)
-        inside = np.flatnonzero(owner >= 0)
         mover[child[inside]] = owner[inside]
-        for a in articulations:
-            own = np.arange(start[a], end[a])
-            bodies.append(child[own])
-            closing = outside[mover[child[outside]] == a] if loops else outside[:0]
-            rows.append(np.concatenate([own, closing]))
+        closes = mover[child[outside]]  # the articulation of the child
+        closing = outside[np.argsort(closes, kind="stable")]
+        bounds = (
+            np.searchsorted(np.sort(closes), [articulations, articulations + 1])
+            if loops
+            else np.zeros((2, len(articulations)), int)
+        )
+        own = [np.arange(start[a], end[a]) for a in articulations]
+        rows = [np.concatenate([joints, closing[i:j]]) for joints, i, j in zip(own, *bounds, strict=True)]
+        bodies = [child[joints] for joints in own]
         for a, row in zip(articulations, rows, strict=True):
             same = len(row) == len(rows[0]) and (types[row] == types[rows[0]]).all() and (dims[row] == dims[rows[0]]).all()
             if not same:
@@ -202,7 +205,12 @@ class ArticulationView:
         layout = self._kinematics.tree.layout
         coordinates, dofs = layout.q.numpy(), layout.qd.numpy()
         of_body = self._host("shape", "body") if self._tables["shape"].count else np.zeros(0, int)
-        shapes = [np.flatnonzero(np.isin(of_body, row)) for row in links]
+        order = np.argsort(of_body, kind="stable")
+        bounds = np.searchsorted(of_body[order], [links, links + 1])
+        shapes = [
+            np.sort(np.concatenate([order[:0], *(order[i:j] for i, j in zip(*ends, strict=True))]))
+            for ends in bounds.transpose(1, 0, 2)
+        ]
         self._rows: dict[str, np.ndarray] = {
             "articulation": articulations[:, None],
             "joint": joints,

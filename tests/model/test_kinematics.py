@@ -396,6 +396,20 @@ def test_rebound_arrays_are_seen():
         np.testing.assert_allclose(state.body_q.numpy()[1::2, 0], x)
 
 
+def test_calls_can_be_captured():
+    model = three_chains().finalize(**AT)
+    state, q, qd = model.state(), wp.zeros(6, dtype=wp.float32, device="cpu"), wp.zeros(6, dtype=wp.float32, device="cpu")
+    indices = wp.array([0, 2], dtype=wp.int32, device="cpu")
+    eval_fk(model, state.joint_q, state.joint_qd, state, indices=indices)  # loads what is needed
+    with wp.ScopedCapture(device="cpu") as capture:
+        eval_fk(model, state.joint_q, state.joint_qd, state, indices=indices)
+        eval_ik(model, state, q, qd, indices=indices)
+    for angle in (0.25, 0.5):
+        state.joint_q.assign(np.full(6, angle, np.float32))
+        wp.capture_launch(capture.graph)
+        np.testing.assert_allclose(q.numpy(), [angle, angle, 0, 0, angle, angle], atol=1e-6)
+
+
 # ---- mimics, consistency, another engine
 
 

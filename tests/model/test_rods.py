@@ -96,6 +96,9 @@ def test_straight_rods_copies_and_frames():
     rod = Rod.create_straight((0, 0, 1), (1, 0, 0), 2.0, segment_count=4, twist_total=0.4, radius=0.02)
     assert (rod.point_count, rod.segment_count, rod.radius) == (5, 4, 0.02)
     np.testing.assert_allclose(rod.segment_lengths, 0.5, rtol=1e-6)
+    moved = rod.copy()
+    moved.points *= 2.0
+    np.testing.assert_allclose(moved.rest_lengths, 1.0, rtol=1e-6)
     twin = rod.copy()
     twin.points[:] = 0
     assert rod.points.any()
@@ -250,6 +253,9 @@ def test_options_of_rods():
     assert b.shape_material_mu == [0.25] * 3 and tuple(b.shape_color[0]) == (1, 0, 0)
     assert b.articulation_count == 0 and b.joint_type == [JointType.ROD] * 2
     assert b.joint_target_ke[:6] == [1e5, 1e5, 1e5, 2, 2, 2] and b.joint_target_kd[:6] == [0, 0, 0, 0, 0, 3]
+    damped = ModelBuilder()
+    damped.add_rod(rod=Rod(BENT, radius=0.05, youngs_modulus=1e6, poissons_ratio=0.3), stretch_damping=1.0, bend_damping=2.0)
+    assert damped.joint_target_kd[6:12] == [1, 1, 1, 2, 2, 2]
     overridden = ModelBuilder()
     material = {"radius": 0.05, "youngs_modulus": 1e6, "poissons_ratio": 0.3}
     overridden.add_rod(rod=Rod(BENT, **material), bend_stiffness=9.0)
