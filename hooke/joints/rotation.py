@@ -70,7 +70,7 @@ def euler_angles(r: Any, a: Any, b: Any, c: Any):
 
     R c = R(a, q0) R(b, q1) c, so that s = R(b, q1) c = R(a, -q0) R c has known components along both axes:
 
-        s . b = c . b,     s . a = R c . a,     s = x a + y b + z a x b,     |s| = 1.                       (2)
+        s . b = c . b,     s . a = R c . a,     s = x a + y b + z a x b,     |s x a| = |R c x a|.           (2)
 
     The sign of z is that at q1 = 0, or for a small q1 > 0 if z is 0 there (c is a again, the angles of Euler). Where
     s lies in the plane of a and b (gimbal lock) the split of the turn is arbitrary.
@@ -82,7 +82,8 @@ def euler_angles(r: Any, a: Any, b: Any, c: Any):
     along_a, along_b = wp.dot(end, a), wp.dot(c, b)
     x = (along_a - d * along_b) / area
     y = (along_b - d * along_a) / area
-    rest = type(d)(1.0) - x * x - y * y - type(d)(2.0) * x * y * d
+    side_of_a = wp.cross(a, end)  # as long as that of s, and precise where it is small
+    rest = wp.dot(side_of_a, side_of_a) - y * y * area
     z = wp.sqrt(wp.max(rest, type(d)(0.0)) / area)
     side = wp.dot(c, across)
     if wp.abs(side) < type(d)(1.0e-6):

@@ -74,7 +74,7 @@ class JointMethods:
                 f"{len(angular_axes or ())} angular"
             )
         if collision_filter_parent is None:
-            collision_filter_parent = parent >= 0 or kind.code == JointType.FIXED
+            collision_filter_parent = parent >= 0 or (kind.constraints and kind.locked == (1,) * 6)
         anchors = (
             named_pose(parent_xform, f"joint {label!r}: parent_xform"),
             named_pose(child_xform, f"joint {label!r}: child_xform"),

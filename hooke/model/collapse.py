@@ -9,7 +9,6 @@ import numpy as np
 
 from hooke.data.table import ColumnList
 from hooke.geometry.inertia import MassProperties
-from hooke.joints import JointType
 from hooke.joints.layout import constraint_counts
 from hooke.model.motion import RigidMotion, compose, inverse_pose
 
@@ -47,11 +46,12 @@ def collapse_fixed_joints(builder: Any, verbose: bool, joints_to_keep: Sequence[
 
 
 def _collapsible(builder: Any, joints_to_keep: Sequence[str | int] | None) -> np.ndarray:
-    """Enabled fixed joints, but for those to keep, whose child no other joint holds."""
+    """Enabled joints that lock all motions, but for those to keep, whose child no other joint holds."""
     joints = builder._tables["joint"].columns
     child = joints["child"].array
     held = np.bincount(child[child >= 0], minlength=max(builder.body_count, 1))
-    gone = (joints["type"].array == int(JointType.FIXED)) & joints["enabled"].array & (held[child] == 1)
+    rigid = constraint_counts(joints["type"].array, joints["dof_dim"].array) == 6
+    gone = rigid & joints["enabled"].array & (held[child] == 1)
     for key in joints_to_keep or ():
         index = key if isinstance(key, (int, np.integer)) else _find(joints["label"], key)
         if not 0 <= index < len(child):

@@ -42,7 +42,7 @@ class Kinematics:
         self.tables = model_tables(model)
         self.recorder = Recorder(self.device)
         self.joints, self.dofs, self.bodies = (self.tables[name] for name in ("joint", "joint_dof", "body"))
-        self.tree, self.articulations = self._make_tree(model)
+        self.tree, self.articulations, self.jacobian_shape = self._make_tree(model)
         self.coordinates = int(self.tables["joint_coord"].count)
         self.marked = wp.zeros(self.articulations, dtype=wp.bool, device=self.device)
         self.none = wp.zeros(0, dtype=wp.bool, device=self.device)
@@ -52,13 +52,15 @@ class Kinematics:
         self.mimics = self._make_mimics()
         load_kernels(KERNELS, self.device)
 
-    def _make_tree(self, model: Any) -> tuple[JointTree, int]:
+    def _make_tree(self, model: Any) -> tuple[JointTree, int, tuple[int, int, int]]:
+        """The trees, how many they are, and the shape of their Jacobians."""
         tree, layout = JointTree(), JointLayout()
         layout.q, layout.qd, layout.dim = model.joint_q_start, model.joint_qd_start, self.joints.arrays["dof_dim"]
         tree.layout = layout
         if isinstance(model, Model):
             tree.order, tree.start, tree.end = model.joint_order, model.articulation_start, model.articulation_end
-            return tree, len(model.articulation_end)
+            count = len(model.articulation_end)
+            return tree, count, (count, 6 * model.max_joints_per_articulation, model.max_dofs_per_articulation)
         owner, parent, child = (self.joints.arrays[name].numpy() for name in ("articulation", "parent", "child"))
         count = int(model.articulation_count)
         ancestor = ancestors_of(owner, parent, child, self.bodies.count)[0]
@@ -67,7 +69,9 @@ class Kinematics:
         made = {name: wp.array(values, dtype=wp.int32, device=self.device) for name, values in arrays.items()}
         self.joints.bind(self.joints.table.column("ancestor"), made["ancestor"])
         tree.order, tree.start, tree.end = made["order"], made["start"], made["end"]
-        return tree, count
+        start, end, first = arrays["start"][:-1], arrays["end"], layout.qd.numpy()
+        most = [int(np.max(n, initial=0)) for n in (end - start, first[end] - first[start])]
+        return tree, count, (count, 6 * most[0], most[1])
 
     def _make_mimics(self) -> tuple[wp.array, wp.array] | None:
         """What every joint follows: its own entry, or that of an enabled mimic constraint. None without constraints."""
@@ -266,9 +270,7 @@ def eval_jacobian(
         return None
     if joint_S_s is not None:
         raise ValueError("eval_jacobian: joint_S_s is not used; pass None")
-    start, end = kinematics.tree.start.numpy()[:-1], kinematics.tree.end.numpy()
-    starts = kinematics.tree.layout.qd.numpy()
-    shape = (len(end), 6 * int((end - start).max()), int((starts[end] - starts[start]).max()))
+    shape = kinematics.jacobian_shape
     if J is None:
         J = wp.zeros(shape, dtype=wp.float32, device=kinematics.device)
     if J.shape != shape or J.dtype != wp.float32 or J.device != kinematics.device:

@@ -245,6 +245,16 @@ def test_a_cable_leaves_its_child_where_it_is():
     assert jacobian[:6].any() and not jacobian[6:12].any() and not jacobian[12:, :3].any() and jacobian[12:, 3].any()
 
 
+def test_angles_near_gimbal_lock_are_precise():
+    b = ModelBuilder()
+    b.add_articulation([b.add_joint_d6(-1, link(b), angular_axes=[Dof(axis="x"), Dof(axis="y"), Dof(axis="z")])])
+    model = b.finalize(**AT)
+    for away in (0.1, 0.01, 1e-3):
+        q = [0.3, np.pi / 2 - away, -0.2]
+        np.testing.assert_allclose(inverse(model, forward(model, q))[0], q, atol=1e-6 / away)
+        assert inverse(model, forward(model, q))[0][1] == pytest.approx(q[1], abs=2e-6)
+
+
 # ---- which joints a call concerns
 
 
@@ -404,10 +414,12 @@ def test_calls_can_be_captured():
     with wp.ScopedCapture(device="cpu") as capture:
         eval_fk(model, state.joint_q, state.joint_qd, state, indices=indices)
         eval_ik(model, state, q, qd, indices=indices)
+        jacobian = eval_jacobian(model, state)
     for angle in (0.25, 0.5):
         state.joint_q.assign(np.full(6, angle, np.float32))
         wp.capture_launch(capture.graph)
         np.testing.assert_allclose(q.numpy(), [angle, angle, 0, 0, angle, angle], atol=1e-6)
+        np.testing.assert_allclose(jacobian.numpy()[0, 6:8, 0], (-np.sin(angle), np.cos(angle)), atol=1e-6)
 
 
 # ---- mimics, consistency, another engine
