@@ -343,7 +343,7 @@ class RodMethods:
 
 
 def _axis(k: int, material: tuple[float, float]) -> JointDofConfig:
-    return JointDofConfig(axis=k, target_ke=material[0], target_kd=material[1], limit_ke=0.0, limit_kd=0.0, actuator_mode=0)
+    return JointDofConfig(axis=k, target_ke=material[0], target_kd=material[1], actuator_mode=0)
 
 
 def _material(label: str, **moduli: tuple[float | None, float | None]) -> dict[str, tuple[float, float]]:

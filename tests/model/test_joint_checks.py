@@ -91,8 +91,8 @@ def test_limits_reversed():
     "name", "target_ke target_kd limit_ke limit_kd damping stiffness armature friction effort_limit velocity_limit".split()
 )
 def test_negative_values(name):
-    refused(leg(**{name: -0.5}), rf"joint dof 6: joint_{name} is -0\.5.*expected values >= 0")
-    refused(leg(**{name: np.nan}), rf"joint dof 6: joint_{name} is nan.*expected finite values")
+    refused(leg(**{name: -0.5}), rf"joint 'knee' \(index 1\), dof 0 \(joint dof 6\): joint_{name} is -0\.5.*expected values >= 0")
+    refused(leg(**{name: np.nan}), rf"joint 'knee' \(index 1\), dof 0 .*: joint_{name} is nan.*expected finite values")
 
 
 def test_a_body_with_two_parents():
