@@ -123,7 +123,8 @@ class ColumnList(MutableSequence):
 
     def __init__(self, column: Column, count: int = 0):
         self.column = column
-        self._data: np.ndarray = np.zeros((max(count, 8), *column.row_shape), dtype=column.scalar)
+        self._shape, self._scalar = column.row_shape, column.scalar
+        self._data: np.ndarray = np.zeros((max(count, 8), *self._shape), dtype=self._scalar)
         self._count = 0
         if count:
             self.extend_array(count, column.default)
@@ -150,8 +151,8 @@ class ColumnList(MutableSequence):
         self._data = np.array(rows, dtype=self._data.dtype)
 
     def _convert(self, values: Any) -> Any:
-        shape = self.column.row_shape
-        values = np.asarray(values, dtype=self.column.scalar)
+        shape = self._shape
+        values = np.asarray(values, dtype=self._scalar)
         if not shape or values.ndim == 0 or values.shape[-len(shape) :] == shape:
             return values
         return values.reshape(*values.shape[:-1], *shape)  # a matrix authored as its entries in a row

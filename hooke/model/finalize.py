@@ -162,6 +162,9 @@ def _joints(model: Model, builder: ModelBuilder) -> None:
     }  # fmt: skip
     for name, values in arrays.items():
         setattr(model, name, wp.array(values, dtype=wp.int32, device=model.device))
+    first = np.minimum(world_starts(builder.joint_world.array, model.world_count), len(types))
+    for name, starts in (("coord", coordinates), ("dof", velocities), ("constraint", constraints)):
+        setattr(model, f"joint_{name}_world_start", wp.array(starts[first], dtype=wp.int32, device=model.device))
     sizes = [(j - i, velocities[j] - velocities[i]) for i, j in zip(start[:-1], end, strict=True)]
     model.max_joints_per_articulation = max((int(n) for n, _ in sizes), default=0)
     model.max_dofs_per_articulation = max((int(n) for _, n in sizes), default=0)

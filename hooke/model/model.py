@@ -43,6 +43,9 @@ class Model:
         joint_q_start: First coordinate of every joint, then the number of all (joints + 1,).
         joint_qd_start: First degree of freedom of every joint, then the number of all (joints + 1,).
         joint_cts_start: First locked motion of every joint, then the number of all (joints + 1,).
+        joint_coord_world_start: As ``joint_world_start``, for coordinates (worlds + 2,).
+        joint_dof_world_start: As ``joint_world_start``, for degrees of freedom (worlds + 2,).
+        joint_constraint_world_start: As ``joint_world_start``, for locked motions (worlds + 2,).
         joint_order: The joints so that in every articulation parents come first (joints,).
         articulation_start: First joint of every articulation, then the number of all (articulations + 1,).
         articulation_end: End of the joints of every articulation (articulations,).

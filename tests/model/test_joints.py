@@ -320,6 +320,9 @@ def test_replicated_mechanisms():
     n, coordinates, dofs = inner.joint_count, inner.joint_coord_count, inner.joint_dof_count
     assert model.joint_world.numpy().tolist() == np.repeat(range(3), n).tolist()
     assert model.joint_world_start.numpy().tolist() == [0, n, 2 * n, 3 * n, 3 * n]
+    for name, each in (("coord", coordinates), ("dof", dofs), ("constraint", inner.joint_constraint_count)):
+        starts = getattr(model, f"joint_{name}_world_start").numpy().tolist()
+        assert starts == [0, each, 2 * each, 3 * each, 3 * each], name
     assert model.joint_q_start.numpy()[::n].tolist() == [0, coordinates, 2 * coordinates, 3 * coordinates]
     assert model.joint_qd_start.numpy()[::n].tolist() == [0, dofs, 2 * dofs, 3 * dofs]
     assert model.articulation_start.numpy().tolist() == [0, n, 2 * n, 3 * n] and model.articulation_end.numpy().tolist() == [
