@@ -313,6 +313,33 @@ class BodyMethods:
             (*normal, -height), width=0.0, length=0.0, cfg=cfg, color=color, opacity=opacity, label=label or "ground_plane"
         )
 
+    def add_shape_collision_filter_pair(self, shape_a: int, shape_b: int) -> None:
+        """Let two shapes never collide.
+
+        Raises:
+            ValueError: A shape does not exist, or both are the same.
+        """
+        pair = sorted((int(shape_a), int(shape_b)))
+        if not 0 <= pair[0] < pair[1] < self.shape_count:
+            raise ValueError(
+                f"add_shape_collision_filter_pair: expected two different shapes from 0 to {self.shape_count - 1}, found {shape_a} and "
+                f"{shape_b}"
+            )
+        self._tables["shape_filter"].append(pairs=pair)
+
+    @property
+    def shape_collision_filter_pairs(self) -> Any:
+        """Pairs (i, j) of shapes that never collide; a list that may be appended to or assigned."""
+        return self._tables["shape_filter"].columns["pairs"]
+
+    @shape_collision_filter_pairs.setter
+    def shape_collision_filter_pairs(self, pairs: Any) -> None:
+        column = self._tables["shape_filter"].columns["pairs"]
+        if column is not pairs:
+            pairs = [tuple(pair) for pair in pairs]
+            del column[:]
+            column.extend(pairs)
+
     @property
     def body_shapes(self) -> dict[int, list[int]]:
         """Shapes of every body; -1 holds the static ones."""

@@ -20,7 +20,7 @@ from hooke.model.custom import CustomAttribute, CustomFrequency, CustomMethods
 from hooke.model.enums import Axis, JointType
 from hooke.model.model import NAMES, Model
 from hooke.model.motion import RigidMotion, compose
-from hooke.model.tables import TABLES
+from hooke.model.tables import SHAPE_FILTER, TABLES
 
 __all__ = ["ModelBuilder"]
 
@@ -69,7 +69,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
         own = [Table(name, f"{name}_", ()) for name in ("once", "world", "joint_constraint", "constraint_mimic")]
-        self._tables = {table.name: Rows(table) for table in (*TABLES, *own)}
+        self._tables = {table.name: Rows(table) for table in (*TABLES, SHAPE_FILTER, *own)}
         self._tables["once"].append()
         self.custom_attributes: dict[str, CustomAttribute] = {}
         self.custom_frequencies: list[str] = []

@@ -59,6 +59,8 @@ def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model
         check_coloring("body", builder.body_color_groups, builder.body_count)
     model.body_color_groups = [wp.array(group, **to_device) for group in builder.body_color_groups]
     model.requested_contact_attributes = set(builder.requested_contact_attributes)
+    pairs = np.sort(np.asarray(tables["shape_filter"].columns["pairs"].array).reshape(-1, 2), axis=1)
+    model.shape_collision_filter_pairs = {(int(i), int(j)) for i, j in pairs}
     _custom(model, builder)
     return model
 

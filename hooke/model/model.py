@@ -11,6 +11,7 @@ from hooke.data.table import Column, Table, TableData
 from hooke.model.contacts import Contacts
 from hooke.model.control import Control
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
+from hooke.model.shape_pairs import find_shape_pairs, vec2i_array
 from hooke.model.state import State
 from hooke.model.tables import TABLES
 
@@ -47,6 +48,7 @@ class Model:
         rigid_contact_max: Rows of rigid contacts, published by the collision pipeline.
         soft_contact_max: Rows of particle contacts, published by the collision pipeline.
         soft_contact_surface: Whether they may be of edges and faces, published by the collision pipeline.
+        shape_collision_filter_pairs: Pairs (i, j), i < j, of shapes that never collide; a pipeline reads them when it is made.
     """
 
     AttributeAssignment = AttributeAssignment
@@ -69,6 +71,8 @@ class Model:
         self.rigid_contact_max: int | None = None
         self.soft_contact_max: int | None = None
         self.soft_contact_surface = False
+        self.shape_collision_filter_pairs: set[tuple[int, int]] = set()
+        self._shape_contact_pairs: wp.array | None = None
         self.requested_contact_attributes: set[str] = set()
         self.custom_attributes: dict[str, CustomAttribute] = {}
         self._custom_values: dict[str, Any] = {}
@@ -151,6 +155,35 @@ class Model:
         contacts = pipeline.contacts() if contacts is None else contacts
         pipeline.collide(state, contacts)
         return contacts
+
+    @property
+    def shape_contact_pairs(self) -> wp.array:
+        """Pairs i < j of shapes that may collide, vec2i (pairs,), made when they are first asked for: by world, group, body, flags and
+        filter. Assigning an array gives other pairs to the broad phase "explicit".
+        """
+        if self._shape_contact_pairs is None:
+            pairs = find_shape_pairs(self)
+            self._shape_contact_pairs = wp.array(pairs.reshape(-1, 2), dtype=wp.vec2i, device=self.device)
+        return self._shape_contact_pairs
+
+    @shape_contact_pairs.setter
+    def shape_contact_pairs(self, pairs: Any) -> None:
+        self._shape_contact_pairs = pairs if pairs is None or isinstance(pairs, wp.array) else vec2i_array(pairs, self.device)
+
+    @property
+    def shape_contact_pair_count(self) -> int:
+        """Length of :attr:`shape_contact_pairs`."""
+        return len(self.shape_contact_pairs)
+
+    @property
+    def shape_collision_filter_pairs_array(self) -> wp.array:
+        """:attr:`shape_collision_filter_pairs` in order, int32 (pairs, 2)."""
+        pairs = np.array(sorted(self.shape_collision_filter_pairs), np.int32).reshape(-1, 2)
+        return wp.array(pairs, dtype=wp.int32, ndim=2, device=self.device) if len(pairs) else wp.empty((0, 2), dtype=wp.int32)
+
+    def shape_collision_filter_contains(self, shape_a: int, shape_b: int) -> bool:
+        """Whether a filter keeps two shapes from colliding."""
+        return (min(shape_a, shape_b), max(shape_a, shape_b)) in self.shape_collision_filter_pairs
 
     def _pipeline(self, given: CollisionPipeline | None) -> CollisionPipeline:
         from hooke.collision.pipeline import CollisionPipeline

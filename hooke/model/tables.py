@@ -15,6 +15,7 @@ __all__ = [
     "JOINT_DOF",
     "PARTICLE",
     "SHAPE",
+    "SHAPE_FILTER",
     "TABLES",
     "Bodies",
     "Particles",
@@ -99,6 +100,13 @@ SHAPE = Table(
     doc="Collision and visual shapes.",
 )  # fmt: skip
 Shapes = SHAPE.struct
+
+SHAPE_FILTER = Table(
+    "shape_filter",
+    "shape_collision_filter_",
+    (Column("pairs", wp.int32, -1, "", "Two shapes that do not collide.", width=2, refers="shape"),),
+    doc="Pairs of shapes that do not collide; a table of the builder alone.",
+)
 
 JOINT = Table(
     "joint",

@@ -1,0 +1,210 @@
+"""From pairs of shapes to rows of contacts: what is found goes to a pool, and from there to rows in the order of the pairs."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from hooke.collision.broad_phase import ShapePairs
+from hooke.collision.manifold import Manifold
+from hooke.collision.narrow_phase import make_pair_contact
+from hooke.collision.matching import Memory, match_pair
+from hooke.collision.places import Places
+from hooke.execution.work import Work, first_item, next_item
+from hooke.geometry.convex import ShapeGeometry
+from hooke.geometry.kind import GeoType
+from hooke.geometry.shapes import shape_kind
+from hooke.model.contacts import RigidRows
+from hooke.model.tables import Shapes
+
+__all__ = ["BLOCK", "MESHES", "Pool", "Touched", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
+           "relative_pose", "take_room", "write_rigid_rows"]  # fmt: skip
+
+BLOCK = wp.constant(16)
+"""Pairs that a thread of a CPU does at a time."""
+MESHES = (GeoType.MESH, GeoType.HFIELD)
+"""Shapes that are looked at triangle by triangle."""
+
+
+@wp.struct
+class Touched:
+    """Of every pair: the ``number`` of contacts, with running sum ``end``, and where in the pool they begin. ``total`` counts all, also
+    those that the pool had no room for.
+    """
+
+    number: wp.array(dtype=wp.int32)
+    end: wp.array(dtype=wp.int32)
+    start: wp.array(dtype=wp.int32)
+    total: wp.array(dtype=wp.int32)
+
+
+@wp.struct
+class Pool:
+    """Contacts in no order: the points on the true surfaces in the frames of both shapes, the unit normal from shape 0 to shape 1 in the
+    frame of shape 0, and which feature of the pair it is.
+    """
+
+    point0: wp.array(dtype=wp.vec3)
+    point1: wp.array(dtype=wp.vec3)
+    normal: wp.array(dtype=wp.vec3)
+    feature: wp.array(dtype=wp.int32)
+
+
+@wp.func
+def ordered(i: int, j: int, shapes: Shapes):
+    """Two shapes as a row has them: the smaller GeoType first, of two alike the smaller index."""
+    swap = shapes.type[j] < shapes.type[i] or (shapes.type[j] == shapes.type[i] and j < i)
+    return wp.where(swap, j, i), wp.where(swap, i, j)
+
+
+@wp.func
+def relative_pose(a: int, b: int, places: Places):
+    """The pose of shape ``b`` in the frame of shape ``a``."""
+    inverse = wp.quat_inverse(places.rotation[a])
+    between = (places.base[b] - places.base[a]) + (places.arm[b] - places.arm[a])
+    return wp.transform(wp.quat_rotate(inverse, between), inverse * places.rotation[b])
+
+
+@wp.func
+def pair_reach(a: int, b: int, shapes: Shapes, places: Places):
+    """Distance of the true surfaces below which a contact is a row."""
+    return shapes.margin[a] + shapes.margin[b] + shapes.gap[a] + shapes.gap[b] + places.ahead[a] + places.ahead[b]
+
+
+@wp.func
+def pair_count(pairs: ShapePairs):
+    """Number of pairs, those without room left out."""
+    return wp.min(pairs.end[pairs.end.shape[0] - 1], pairs.owner.shape[0])
+
+
+@wp.func
+def geometry_of(s: int, shapes: Shapes):
+    geometry = ShapeGeometry()
+    geometry.type = shapes.type[s]
+    geometry.scale = shapes.scale[s]
+    geometry.source = shapes.source_ptr[s]
+    geometry.radius = shapes.collision_radius[s]
+    return geometry
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    return atomicAdd(x.data, n);
+#else
+    return __atomic_fetch_add(x.data, n, __ATOMIC_RELAXED);
+#endif
+""")
+def take_room(n: int, x: wp.array(dtype=wp.int32)) -> int:
+    """Count up by ``n``, from several threads; the value before."""
+
+
+@wp.func
+def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
+    """Put the contacts of pair ``p`` into the pool; their number, 0 where there is no room."""
+    if found.count == 0:
+        return 0
+    at = take_room(found.count, touched.total)
+    touched.start[p] = at
+    if at + found.count > pool.point0.shape[0]:
+        return 0
+    for k in range(found.count):
+        pool.point0[at + k] = found.point0[k]
+        pool.point1[at + k] = found.point1[k]
+        pool.normal[at + k] = found.normal
+        pool.feature[at + k] = found.feature[k]
+    return found.count
+
+
+@functools.cache
+def make_collide_pairs(codes: tuple[int, ...]) -> Any:
+    """The narrow phase of convex shapes, for the kinds of a scene."""
+    contact = make_pair_contact(tuple(shape_kind(code) for code in codes if code not in MESHES))
+    mesh, hfield = int(GeoType.MESH), int(GeoType.HFIELD)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def collide_pairs(work: Work, pairs: ShapePairs, shapes: Shapes, places: Places, touched: Touched, pool: Pool):
+        block = first_item(work, wp.tid())
+        while block >= 0:
+            count = pair_count(pairs)
+            for p in range(BLOCK * block, wp.min(BLOCK * block + BLOCK, pairs.owner.shape[0])):
+                kept = int(0)
+                if p < count:
+                    a, b = ordered(pairs.owner[p], pairs.other[p], shapes)
+                    by_triangle = shapes.type[a] == hfield or shapes.type[a] == mesh or shapes.type[b] == mesh
+                    if not by_triangle:
+                        reach = pair_reach(a, b, shapes, places)
+                        found = contact(geometry_of(a, shapes), geometry_of(b, shapes), relative_pose(a, b, places), reach)
+                        kept = pool_manifold(p, found, touched, pool)
+                touched.number[p] = kept
+            block = next_item(work, block)
+
+    return collide_pairs
+
+
+@wp.func
+def rank_in_pair(start: int, number: int, k: int, pool: Pool):
+    """Place of contact ``k`` of a pair among its contacts by feature; of equal features, by place."""
+    rank = int(0)
+    feature = pool.feature[start + k]
+    for other in range(number):
+        f = pool.feature[start + other]
+        if f < feature or (f == feature and other < k):
+            rank += 1
+    return rank
+
+
+@wp.func
+def is_sorted(start: int, number: int, pool: Pool):
+    for k in range(number - 1):
+        if pool.feature[start + k] > pool.feature[start + k + 1]:
+            return False
+    return True
+
+
+@wp.func
+def write_rigid_row(r: int, p: int, n: int, a: int, b: int, shapes: Shapes, places: Places, pool: Pool, rows: RigidRows):
+    """Row ``r``: contact ``n`` of the pool, of pair ``p`` of the shapes ``a`` and ``b``."""
+    normal0 = pool.normal[n]
+    normal = wp.quat_rotate(places.rotation[a], normal0)
+    normal1 = wp.quat_rotate_inv(places.rotation[b], normal)
+    margin0 = places.core[a] + shapes.margin[a]
+    margin1 = places.core[b] + shapes.margin[b]
+    rows.shape0[r] = a
+    rows.shape1[r] = b
+    rows.point0[r] = wp.transform_point(shapes.transform[a], pool.point0[n] - places.core[a] * normal0)
+    rows.point1[r] = wp.transform_point(shapes.transform[b], pool.point1[n] + places.core[b] * normal1)
+    rows.normal[r] = normal
+    rows.offset0[r] = margin0 * wp.transform_vector(shapes.transform[a], normal0)
+    rows.offset1[r] = -margin1 * wp.transform_vector(shapes.transform[b], normal1)
+    rows.margin0[r] = margin0
+    rows.margin1[r] = margin1
+    rows.point_id[r] = pool.feature[n]
+    rows.tids[r] = p
+
+
+@wp.kernel(enable_backward=False)
+def write_rigid_rows(
+    work: Work, pairs: ShapePairs, shapes: Shapes, places: Places, touched: Touched, pool: Pool, memory: Memory, rows: RigidRows
+):  # fmt: skip
+    """The rows of all pairs, in the order of pairs and features."""
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for p in range(BLOCK * block, wp.min(BLOCK * block + BLOCK, pair_count(pairs))):
+            number = touched.number[p]
+            if number > 0:
+                start = touched.start[p]
+                first = touched.end[p] - number
+                a, b = ordered(pairs.owner[p], pairs.other[p], shapes)
+                in_order = is_sorted(start, number, pool)
+                for k in range(number):
+                    r = first + k
+                    if not in_order:
+                        r = first + rank_in_pair(start, number, k, pool)
+                    if r < rows.shape0.shape[0]:
+                        write_rigid_row(r, p, start + k, a, b, shapes, places, pool, rows)
+                if memory.mode > 0:
+                    last = wp.min(touched.end[p], rows.shape0.shape[0])
+                    match_pair(pairs.owner[p], pairs.other[p], first, last, shapes, places, memory, rows)
+        block = next_item(work, block)
