@@ -1,0 +1,62 @@
+"""An infinite plane and any convex shape: the face that looks down, and the lowest point.
+
+The corners of that face are the points. The lowest point of a shape need not be one of them, where faces are many and small: then it
+takes the place of the highest, or comes in addition.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from hooke.collision.manifold import Candidates, Manifold, choose, place_face, slack_of
+from hooke.geometry.convex import ShapeGeometry
+
+__all__ = ["add_witness", "make_plane_contact"]
+
+WITNESS = wp.constant(4 << 24)
+
+
+@wp.func
+def add_witness(c: Candidates, point: wp.vec3, distance: float, tolerance: float):
+    """The candidates with a point of known distance, unless one of them lies as deep."""
+    more = c
+    deepest = float(1.0e30)
+    for k in range(c.count):
+        deepest = wp.min(deepest, c.distance[k])
+    if deepest > distance + tolerance:
+        k = wp.min(c.count, 23)
+        more.point[k] = point
+        more.distance[k] = distance
+        more.feature[k] = WITNESS
+        more.count = k + 1
+    return more
+
+
+def make_plane_contact(core: Any) -> Any:
+    """``plane_contact(a, b, relative, reach) -> Manifold``: ``a`` is the plane; ``core`` as in ``make_core``."""
+    support, face, radius_of = core.support, core.face, core.radius
+
+    @wp.func
+    def plane_contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
+        up = wp.vec3(0.0, 0.0, 1.0)
+        down = -wp.transform_vector(wp.transform_inverse(relative), up)
+        radius = radius_of(b)
+        slack = slack_of(a, b)
+        s = support(wp.vec3d(wp.float64(down[0]), wp.float64(down[1]), wp.float64(down[2])), b)
+        lowest = wp.transform_point(relative, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
+        if lowest[2] - radius > reach:
+            return Manifold()
+        below = place_face(face(down, b), relative)
+        c = Candidates()
+        c.count = below.count
+        for k in range(below.count):
+            p = below.corners[k]
+            c.point[k] = wp.vec3(p[0], p[1], 0.0)
+            c.distance[k] = p[2]
+            c.feature[k] = below.ids[k]
+        c = add_witness(c, wp.vec3(lowest[0], lowest[1], 0.0), lowest[2], 0.1 * slack)
+        return choose(c, up, relative, wp.vec3(reach, reach + slack, slack), wp.vec2(0.0, radius))
+
+    return plane_contact
