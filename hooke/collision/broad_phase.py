@@ -171,7 +171,9 @@ def find_all_pairs(
         if writes == 0:
             found.number[i] = count
         elif count > 0:
-            sort_numbers(wp.min(found.end[i] - count, found.other.shape[0]), wp.min(found.end[i], found.other.shape[0]), found.other)
+            sort_numbers(
+                wp.min(found.end[i] - count, found.other.shape[0]), wp.min(found.end[i], found.other.shape[0]), found.other
+            )
         i = next_item(work, i)
 
 
@@ -267,11 +269,12 @@ class BroadPhase:
     def __init__(self, tables: Any, filters: ShapeFilter, places: Places, counted: int, room: int, device: Any):
         self.device, self.filters, self.places = device, filters, places
         self._shapes, self._bodies = tables["shape"], tables["body"]
+        counted = max(counted, 1)  # kernels read the last sum
         pairs = self.pairs = ShapePairs()
         self._counters = wp.zeros(2 * counted + 1, dtype=wp.int32, device=device)  # one array, to be cleared at once
         pairs.number, pairs.filled = self._counters[:counted], self._counters[counted : 2 * counted]
         pairs.end = wp.zeros(counted, dtype=wp.int32, device=device)
-        self._reserve(room)
+        self._reserve(max(room, 1))
 
     def _reserve(self, room: int) -> None:
         self.room = room
@@ -285,7 +288,7 @@ class BroadPhase:
 
     def needed(self) -> int:
         """Pairs that the last pass found. Reads the device."""
-        return int(self.pairs.end[-1:].numpy()[0]) if len(self.pairs.end) else 0
+        return int(self.pairs.end[-1:].numpy()[0])
 
     def grow(self) -> bool:
         """Make room for what the last pass found; whether it had too little. Reads the device."""
@@ -294,6 +297,11 @@ class BroadPhase:
             return False
         self._reserve(int(ROOM * needed))
         return True
+
+    @property
+    def boxes(self) -> tuple[wp.array, int]:
+        """Number of pairs of boxes that the last pass found, int32 (1,), and what there is room for; none where none are stored."""
+        return self._counters[-1:], self.room
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -367,7 +375,7 @@ class TreePairs(BroadPhase):
         candidates.start = wp.zeros(max(self.tree.leaves, 1), dtype=wp.int32, device=device)
         candidates.kept = wp.zeros(max(self.tree.leaves, 1), dtype=wp.int32, device=device)
         candidates.total = self._counters[2 * count :]
-        self._reserve_candidates(2 * room)
+        self._reserve_candidates(max(2 * room, 1))
 
     def _reserve_candidates(self, room: int) -> None:
         self._candidate_room = room
@@ -381,6 +389,10 @@ class TreePairs(BroadPhase):
             super().grow()
             return True
         return super().grow()
+
+    @property
+    def boxes(self) -> tuple[wp.array, int]:
+        return self.candidates.total, self._candidate_room
 
     @property
     def version(self) -> tuple[int, ...]:

@@ -151,6 +151,7 @@ class CollisionPipeline:
         default = soft_contact_default(count, self.soft_contact_pair_count, len(corners))
         self.soft_contact_max = default if soft_contact_max is None else soft_contact_max
         self.rigid_contact_max = self._rigid_rows(rigid_contact_max)
+        self.rigid.memory.reserve(self.rigid_contact_max)
         self._publish()
         if publish_capacity:
             model.soft_contact_surface = len(corners) > 0
@@ -222,7 +223,7 @@ class CollisionPipeline:
             self._warn_of_losses()
         self._captured = captured
         if self.rigid.active:
-            self._reserve_memory(contacts)
+            self._reserve_memory(contacts, captured)
             launch_directly(self.rigid.prepare, state, dt, captured, self._recorder)
         elif contacts.soft_contact_max >= self.soft_contact_pair_count:
             self._recorder.run(self._key(state, contacts, gap, dt), self._detect, state, contacts, gap, dt)
@@ -234,10 +235,16 @@ class CollisionPipeline:
             launch_directly(self._make_room, contacts)  # reads the host: the number needed is known now
         self._recorder.run(("write", *self._key(state, contacts, gap, dt)), self._write_contacts, state, contacts, gap, dt)
 
-    def _reserve_memory(self, contacts: Contacts) -> None:
+    def _reserve_memory(self, contacts: Contacts, captured: bool) -> None:
         """Let the memory of the last pass hold as many rows as a buffer."""
-        if contacts.rigid_contact_max > self.rigid.memory.room:
-            launch_directly(self.rigid.memory.reserve, contacts.rigid_contact_max)
+        memory = self.rigid.memory
+        if memory.memory.mode and contacts.rigid_contact_max > memory.room:
+            if captured:  # what is made in a capture is made anew in every replay
+                raise ValueError(
+                    f"CollisionPipeline.collide: the buffer has {contacts.rigid_contact_max} rows, the memory of contacts {memory.room}, "
+                    "which cannot grow in a capture; take pipeline.contacts(), or collide once with this buffer outside the capture"
+                )
+            launch_directly(memory.reserve, contacts.rigid_contact_max)
 
     def reset_contact_matching(self, world_mask: Any = None) -> None:
         """Forget the contacts of the last pass: the next one has no matches there, and reports none as broken.
@@ -264,8 +271,8 @@ class CollisionPipeline:
         lost = self.rigid.lost() if self._verify else ""
         if lost:
             warnings.warn(
-                f"CollisionPipeline: a captured pass lost contacts: {lost}. Run one pass at that state outside the capture, or ask for more "
-                "room: shape_pairs_max, max_triangle_pairs, rigid_contact_max",
+                f"CollisionPipeline: a captured pass lost contacts: {lost}. Run one pass at that state outside the capture, or ask for "
+                "more room: shape_pairs_max, max_triangle_pairs, rigid_contact_max",
                 stacklevel=4,
             )
 

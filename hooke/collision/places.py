@@ -13,8 +13,8 @@ from hooke.model.enums import BodyFlags, ShapeFlags
 from hooke.model.shape_pairs import world_lists
 from hooke.model.tables import Bodies, Shapes
 
-__all__ = ["Places", "ShapeFilter", "Sight", "boxes_meet", "is_idle", "make_filter", "make_places", "may_collide", "owner_of", "place_shapes",
-           "plane_meets"]  # fmt: skip
+__all__ = ["Places", "ShapeFilter", "Sight", "boxes_meet", "is_idle", "make_filter", "make_places", "may_collide", "owner_of",
+           "place_shapes", "plane_meets"]  # fmt: skip
 
 COLLIDE_SHAPES = wp.constant(int(ShapeFlags.COLLIDE_SHAPES))
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
@@ -84,7 +84,9 @@ def make_places(types: np.ndarray, scales: np.ndarray, device: Any) -> Places:
     return places
 
 
-def make_filter(types: np.ndarray, scales: np.ndarray, world: np.ndarray, worlds: int, pairs: Any, idle: bool, device: Any) -> ShapeFilter:
+def make_filter(
+    types: np.ndarray, scales: np.ndarray, world: np.ndarray, worlds: int, pairs: Any, idle: bool, device: Any
+) -> ShapeFilter:
     """The filter of a scene: ``pairs`` (i, j) of shapes never collide."""
     count = len(types)
     infinite = (types == GeoType.PLANE) & ((scales[:, 0] == 0.0) | (scales[:, 1] == 0.0))
@@ -181,7 +183,9 @@ def plane_meets(p: int, s: int, shapes: Shapes, places: Places):
 
 
 @wp.func
-def way_of(s: int, b: int, sight: Sight, shapes: Shapes, bodies: Bodies, body_q: wp.array(dtype=wp.transform), twist: wp.spatial_vector):
+def way_of(
+    s: int, b: int, sight: Sight, shapes: Shapes, bodies: Bodies, body_q: wp.array(dtype=wp.transform), twist: wp.spatial_vector
+):
     """What a shape on body ``b`` may move in the time to look ahead: no point of it is faster."""
     arm = wp.transform_get_translation(shapes.transform[s]) - bodies.com[b]
     fastest = wp.length(wp.spatial_top(twist)) + wp.length(wp.spatial_bottom(twist)) * (wp.length(arm) + shapes.collision_radius[s])
@@ -217,7 +221,9 @@ def place_shapes(
         half = half - extent
         reach = shapes.margin[s] + shapes.gap[s] + ahead
         for k in range(3):
-            extent[k] = extent[k] + reach + wp.abs(turn[k, 0]) * half[0] + wp.abs(turn[k, 1]) * half[1] + wp.abs(turn[k, 2]) * half[2]
+            extent[k] = (
+                extent[k] + reach + wp.abs(turn[k, 0]) * half[0] + wp.abs(turn[k, 1]) * half[1] + wp.abs(turn[k, 2]) * half[2]
+            )
             extent[k] = extent[k] + ROUNDING * (wp.abs(base[k]) + wp.abs(middle[k]) + extent[k])
         center = base + middle
         places.center[s] = center

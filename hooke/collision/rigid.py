@@ -11,7 +11,7 @@ import warp as wp
 from hooke.collision.broad_phase import AllPairs, BroadPhase, ListedPairs, TreePairs
 from hooke.collision.matching import ContactMemory
 from hooke.collision.places import Sight, make_filter, make_places, place_shapes
-from hooke.collision.rigid_rows import BLOCK, MESHES, Pool, Touched, make_collide_pairs, write_rigid_rows
+from hooke.collision.rigid_rows import BLOCK, MESHES, Pool, Touched, count_losses, make_collide_pairs, write_rigid_rows
 from hooke.geometry.kind import GeoType
 from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ShapeFlags
@@ -175,7 +175,7 @@ class RigidContacts:
         """All kernels that a pass launches."""
         if not self.active:
             return []
-        return [place_shapes, *self.broad_phase.kernels, self._collide_pairs, write_rigid_rows, *self.memory.kernels]
+        return [place_shapes, *self.broad_phase.kernels, self._collide_pairs, write_rigid_rows, count_losses, *self.memory.kernels]
 
     # ---- buffers
 
@@ -255,6 +255,8 @@ class RigidContacts:
         """Write the rows of what was found, and remember them; launches only."""
         inputs = [self.broad_phase.pairs, self._shapes.struct, self._places, self._touched, self._pool]
         recorder.launch(write_rigid_rows, self.blocks, inputs, [self.memory.memory, contacts.rigid_rows])
+        inputs = [self.broad_phase.pairs, *self.broad_phase.boxes, self._touched, self._pool]
+        recorder.launch(count_losses, 1, inputs, [contacts.contact_counters])
         self.memory.run(self._touched.end, contacts, recorder)
 
     @property

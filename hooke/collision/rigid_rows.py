@@ -9,8 +9,8 @@ import warp as wp
 
 from hooke.collision.broad_phase import ShapePairs
 from hooke.collision.manifold import Manifold
-from hooke.collision.narrow_phase import make_pair_contact
 from hooke.collision.matching import Memory, match_pair
+from hooke.collision.narrow_phase import make_pair_contact
 from hooke.collision.places import Places
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.convex import ShapeGeometry
@@ -19,7 +19,7 @@ from hooke.geometry.shapes import shape_kind
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Shapes
 
-__all__ = ["BLOCK", "MESHES", "Pool", "Touched", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
+__all__ = ["BLOCK", "MESHES", "Pool", "Touched", "count_losses", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
            "relative_pose", "take_room", "write_rigid_rows"]  # fmt: skip
 
 BLOCK = wp.constant(16)
@@ -157,10 +157,11 @@ def rank_in_pair(start: int, number: int, k: int, pool: Pool):
 
 @wp.func
 def is_sorted(start: int, number: int, pool: Pool):
+    falls = int(0)
     for k in range(number - 1):
         if pool.feature[start + k] > pool.feature[start + k + 1]:
-            return False
-    return True
+            falls += 1
+    return falls == 0
 
 
 @wp.func
@@ -208,3 +209,16 @@ def write_rigid_rows(
                     last = wp.min(touched.end[p], rows.shape0.shape[0])
                     match_pair(pairs.owner[p], pairs.other[p], first, last, shapes, places, memory, rows)
         block = next_item(work, block)
+
+
+@wp.kernel(enable_backward=False)
+def count_losses(
+    work: Work, pairs: ShapePairs, boxes: wp.array(dtype=wp.int32), room: int, touched: Touched, pool: Pool,
+    counters: wp.array(dtype=wp.int32),
+):  # fmt: skip
+    """What a pass had no room for inside the pipeline: pairs of boxes (of ``room``), pairs of shapes and contacts."""
+    one = first_item(work, wp.tid())
+    while one >= 0:
+        lost = wp.max(boxes[0] - room, 0) + wp.max(pairs.end[pairs.end.shape[0] - 1] - pairs.owner.shape[0], 0)
+        counters[2] = lost + wp.max(touched.total[0] - pool.feature.shape[0], 0)
+        one = next_item(work, one)

@@ -68,7 +68,8 @@ class Contacts:
     Attributes:
         lookahead: Time [s] by which a collision pass sees what approaches earlier; 0.0. A step of a solver with self-contact sets it
             to its own length, for the passes that follow.
-        contact_counters: int32 (4,): rigid rows, soft rows found; two of the pipeline's.
+        contact_counters: int32 (4,): rigid rows found, soft rows found, and what a pass in a capture had no room for in the pipeline's
+            own buffers: if the third is not 0, rigid rows are missing.
         contact_generation: int32 (1,): grows with every pass and every :meth:`clear`; wraps to 0 after 2^31 - 1.
         rigid_contact_count: View of the first counter: the number that was found; in a capture it may exceed ``rigid_contact_max``.
         rigid_contact_shape0: First shape of each row, int32, -1 in rows that were never used. It is the one with the smaller GeoType,
@@ -154,7 +155,9 @@ class Contacts:
             size = 0 if matched and self.contact_matching_mode == "disabled" else rigid_contact_max
             none = -1 if name in ("shape0", "shape1", "match_index") else 0
             dtype = annotation.type.dtype
-            array = wp.full(size, none, dtype=dtype, device=self.device) if none else wp.zeros(size, dtype=dtype, device=self.device)
+            array = (
+                wp.full(size, none, dtype=dtype, device=self.device) if none else wp.zeros(size, dtype=dtype, device=self.device)
+            )
             setattr(rows, name, array)
             if not matched or self.contact_matching_mode != "disabled":
                 setattr(self, f"rigid_contact_{name}", array)
@@ -186,7 +189,7 @@ class Contacts:
         self.contact_counters.zero_()
         if self.clear_buffers:
             for kind, rows in ((RigidRows, self.rigid_rows), (SoftRows, self.soft_rows)):
-                for name in kind.vars:
+                for name in getattr(kind, "vars", ()):
                     array = getattr(rows, name)
                     array.fill_(-1) if name in ("shape0", "shape1", "match_index") else array.zero_()
         if bump_generation:

@@ -7,6 +7,7 @@ import importlib
 import pytest
 import warp as wp
 
+from hooke.collision.rigid_rows import make_collide_pairs
 from hooke.collision.self_contact import EDGE_EDGE, VERTEX_TRIANGLE, make_pair_kernels
 from hooke.collision.soft import make_detection
 from hooke.collision.soft_surface import make_surface_detection
@@ -25,6 +26,7 @@ VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
+    "hooke.collision.rigid_rows.make_collide_pairs": lambda: [make_collide_pairs(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.self_contact.make_pair_kernels": lambda: [k for kind in PAIR_KINDS for k in make_pair_kernels(kind)],
     "hooke.collision.soft.make_detection": lambda: [make_detection(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.soft_surface.make_surface_detection": lambda: [
@@ -61,6 +63,7 @@ NATIVE = {
     "store_rows": {14},
     "scatter_least": {2},
     "take_number": {1},
+    "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
 }
