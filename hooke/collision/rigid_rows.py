@@ -102,7 +102,7 @@ def take_room(n: int, x: wp.array(dtype=wp.int32)) -> int:
 
 @wp.func
 def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
-    """Put the contacts of pair ``p`` into the pool; their number, 0 where there is no room."""
+    """Put the contacts of pair ``p`` into the pool, sorted by feature; their number, 0 where there is no room."""
     if found.count == 0:
         return 0
     at = take_room(found.count, touched.total)
@@ -110,10 +110,14 @@ def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
     if at + found.count > pool.point0.shape[0]:
         return 0
     for k in range(found.count):
-        pool.point0[at + k] = found.point0[k]
-        pool.point1[at + k] = found.point1[k]
-        pool.normal[at + k] = found.normal
-        pool.feature[at + k] = found.feature[k]
+        rank = at
+        for other in range(found.count):
+            before = found.feature[other] < found.feature[k] or (found.feature[other] == found.feature[k] and other < k)
+            rank += wp.where(before, 1, 0)
+        pool.point0[rank] = found.point0[k]
+        pool.point1[rank] = found.point1[k]
+        pool.normal[rank] = found.normal
+        pool.feature[rank] = found.feature[k]
     return found.count
 
 
@@ -141,27 +145,6 @@ def make_collide_pairs(codes: tuple[int, ...]) -> Any:
             block = next_item(work, block)
 
     return collide_pairs
-
-
-@wp.func
-def rank_in_pair(start: int, number: int, k: int, pool: Pool):
-    """Place of contact ``k`` of a pair among its contacts by feature; of equal features, by place."""
-    rank = int(0)
-    feature = pool.feature[start + k]
-    for other in range(number):
-        f = pool.feature[start + other]
-        if f < feature or (f == feature and other < k):
-            rank += 1
-    return rank
-
-
-@wp.func
-def is_sorted(start: int, number: int, pool: Pool):
-    falls = int(0)
-    for k in range(number - 1):
-        if pool.feature[start + k] > pool.feature[start + k + 1]:
-            falls += 1
-    return falls == 0
 
 
 @wp.func
@@ -198,13 +181,8 @@ def write_rigid_rows(
                 start = touched.start[p]
                 first = touched.end[p] - number
                 a, b = ordered(pairs.owner[p], pairs.other[p], shapes)
-                in_order = is_sorted(start, number, pool)
-                for k in range(number):
-                    r = first + k
-                    if not in_order:
-                        r = first + rank_in_pair(start, number, k, pool)
-                    if r < rows.shape0.shape[0]:
-                        write_rigid_row(r, p, start + k, a, b, shapes, places, pool, rows)
+                for k in range(wp.min(number, rows.shape0.shape[0] - first)):
+                    write_rigid_row(first + k, p, start + k, a, b, shapes, places, pool, rows)
                 if memory.mode > 0:
                     last = wp.min(touched.end[p], rows.shape0.shape[0])
                     match_pair(pairs.owner[p], pairs.other[p], first, last, shapes, places, memory, rows)
