@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -70,6 +71,7 @@ def _radius_or(code: int, others: Any) -> Any:
     return radius
 
 
+@functools.cache
 def make_core(kinds: tuple[ShapeKind, ...], sheets: bool = False) -> Core:
     """The functions for some kinds of shapes; those that are not convex are passed over. ``sheets`` adds flat polygons."""
     convex = [(int(kind.code), kind.convex) for kind in kinds if kind.convex is not None]

@@ -1,7 +1,9 @@
-"""An infinite plane and any convex shape: the face that looks down, and the lowest point.
+"""A plane and any convex shape.
 
-The corners of that face are the points. The lowest point of a shape need not be one of them, where faces are many and small: then it
-takes the place of the highest, or comes in addition.
+Infinite: the corners of the face that looks down are the points. The lowest point of a shape need not be one of them, where faces are
+many and small: then it comes in addition.
+
+Finite: a sheet (:mod:`hooke.collision.sheet_contact`) without neighbours.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from typing import Any
 import warp as wp
 
 from hooke.collision.manifold import Candidates, Manifold, choose, place_face, slack_of
-from hooke.geometry.convex import ShapeGeometry
+from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
 
-__all__ = ["add_witness", "make_plane_contact"]
+__all__ = ["add_witness", "make_any_plane_contact", "make_finite_plane_contact", "make_plane_contact"]
 
 WITNESS = wp.constant(4 << 24)
 
@@ -60,3 +62,50 @@ def make_plane_contact(core: Any) -> Any:
         return choose(c, up, relative, wp.vec3(reach, reach + slack, slack), wp.vec2(0.0, radius))
 
     return plane_contact
+
+
+@wp.func
+def is_finite(g: ShapeGeometry):
+    return g.scale[0] > 0.0 or g.scale[1] > 0.0
+
+
+@wp.func
+def plane_sheet(g: ShapeGeometry, centre: wp.vec3, around: float):
+    """The part of a finite plane within ``around`` of a point as a sheet: far corners would cost digits. Flat if there is none."""
+    sheet = ShapeGeometry()
+    sheet.type = SHEET
+    low = wp.vec2()
+    high = wp.vec2()
+    for k in range(2):
+        half = wp.where(g.scale[k] > 0.0, 0.5 * g.scale[k], 1.0e30)
+        low[k] = wp.max(-half, centre[k] - around)
+        high[k] = wp.max(wp.min(half, centre[k] + around), low[k])
+    sheet.sheet[0] = wp.vec3(low[0], low[1], 0.0)
+    sheet.sheet[1] = wp.vec3(high[0], low[1], 0.0)
+    sheet.sheet[2] = wp.vec3(high[0], high[1], 0.0)
+    sheet.sheet[3] = wp.vec3(low[0], high[1], 0.0)
+    sheet.radius = g.radius
+    return sheet
+
+
+def make_finite_plane_contact(sheet_contact: Any) -> Any:
+    """``finite_plane_contact(a, b, relative, reach) -> Manifold``: ``a`` is the plane; for ``sheet_contact`` see ``sheet_contact``."""
+
+    @wp.func
+    def finite_plane_contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
+        centre = wp.transform_get_translation(relative)
+        return sheet_contact(plane_sheet(a, centre, 2.0 * (b.radius + reach)), b, relative, reach, Sheet())
+
+    return finite_plane_contact
+
+
+def make_any_plane_contact(infinite: Any, finite: Any) -> Any:
+    """``contact(a, b, relative, reach) -> Manifold`` of planes with and without end."""
+
+    @wp.func
+    def contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
+        if is_finite(a):
+            return finite(a, b, relative, reach)
+        return infinite(a, b, relative, reach)
+
+    return contact

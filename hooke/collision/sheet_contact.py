@@ -1,0 +1,137 @@
+"""Triangles of meshes and heightfields, and finite planes: flat sheets with a front, against any convex shape.
+
+One-sided. A sheet pushes along its normal, or around its sides, never backwards: a shape that is nearest to its back, or wholly behind
+its plane, has no contact with it. One that reaches through comes back to the front, however deep.
+
+Inner sides. A mesh is one surface, and a shape must not catch on the sides between its triangles. Let the nearest point lie on a side
+whose outward direction in the plane is e, m the normal of the neighbour across, n the normal of contact, f that of the sheet. The
+surface there has normals between f and m if the side stands out (m . e > 0), and only f if not. An n beyond that is that of a point which
+is inside the surface or belongs to the neighbour; the contact is then the part of the shape above the sheet, along f, and nothing if
+there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from hooke.collision.clip import clip_feature
+from hooke.collision.closest_cores import FAR, OVERLAP, Closest
+from hooke.collision.core import Core
+from hooke.collision.general_contact import make_contact_along, make_nearest
+from hooke.collision.manifold import Manifold, choose, place_face, slack_of
+from hooke.geometry.convex import SHEET, Face, ShapeGeometry, Sheet
+from hooke.geometry.sheet import sheet_count, sheet_face, sheet_normal
+
+__all__ = ["exchanged", "make_sheet_contact", "triangle_geometry"]
+
+TILTED = wp.constant(1.0e-3)
+"""Sine of an angle between normals that counts."""
+
+
+@wp.func
+def triangle_geometry(p: wp.vec3, q: wp.vec3, r: wp.vec3):
+    """A triangle as a shape in the frame of its corners, anticlockwise seen from its front."""
+    g = ShapeGeometry()
+    g.type = SHEET
+    g.sheet[0] = p
+    g.sheet[1] = q
+    g.sheet[2] = r
+    g.sheet[3] = r
+    g.radius = wp.sqrt(wp.max(wp.length_sq(q - p), wp.max(wp.length_sq(r - q), wp.length_sq(p - r))))
+    return g
+
+
+@wp.func
+def exchanged(m: Manifold, relative: wp.transform):
+    """The same contact with the shapes in the other order; ``relative`` is the pose of shape 1 in the frame of shape 0 before that."""
+    normal = wp.transform_vector(wp.transform_inverse(relative), -m.normal)
+    return Manifold(m.count, normal, m.point1, m.point0, m.distance, m.feature)
+
+
+@wp.func
+def in_sheet(g: ShapeGeometry, normal: wp.vec3, p: wp.vec3, margin: float):
+    """Whether the foot of a point lies inside a sheet, farther than ``margin`` from all sides."""
+    inside = bool(True)
+    count = sheet_count(g)
+    for j in range(count):
+        q = g.sheet[j]
+        side = wp.normalize(wp.cross(g.sheet[(j + 1) % count] - q, normal))
+        if wp.dot(p - q, side) > -margin:
+            inside = False
+    return inside
+
+
+@wp.func
+def is_of_surface(g: ShapeGeometry, front: wp.vec3, neighbours: Sheet, p: wp.vec3, n: wp.vec3, near: float):
+    """Whether the surface may have the normal ``n`` at the point ``p`` of the sheet: see the head of this file."""
+    fine = bool(wp.dot(n, front) > 0.0)
+    count = sheet_count(g)
+    for j in range(count):
+        q = g.sheet[j]
+        way = wp.normalize(g.sheet[(j + 1) % count] - q)
+        side = wp.cross(way, front)
+        m = neighbours[j]
+        if wp.length_sq(m) > 0.0 and wp.dot(p - q, side) > -near and wp.dot(n, side) > TILTED:
+            flat = wp.dot(m, side) <= TILTED
+            beyond = wp.dot(wp.cross(m, n), way) > TILTED * wp.length(n - wp.dot(n, way) * way)
+            if flat or beyond:
+                fine = False
+    return fine
+
+
+def make_sheet_contact(core: Core) -> Any:
+    """``sheet_contact(a, b, relative, reach, neighbours) -> Manifold``: ``a`` is the sheet.
+
+    ``neighbours`` has, for the sides of the sheet in their order, the unit normals of the sheets across them, in the frame of ``a``;
+    zero at a free side.
+    """
+    support, face, radius_of = core.support, core.face, core.radius
+    nearest = make_nearest(core)
+    contact_along = make_contact_along(core)
+
+    @wp.func
+    def reached(b: ShapeGeometry, relative: wp.transform, d: wp.vec3):
+        """The point of the core of b that is farthest along d."""
+        e = wp.transform_vector(wp.transform_inverse(relative), d)
+        s = support(wp.vec3d(wp.float64(e[0]), wp.float64(e[1]), wp.float64(e[2])), b)
+        return wp.transform_point(relative, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
+
+    @wp.func
+    def contact_on_face(f: Face, b: ShapeGeometry, relative: wp.transform, limits: wp.vec3):
+        """The part of b above or below the face, along its normal."""
+        below = face(wp.transform_vector(wp.transform_inverse(relative), -f.normal), b)
+        found = clip_feature(f, place_face(below, relative), limits[2], 1.0)
+        return choose(found, f.normal, relative, limits, wp.vec2(0.0, radius_of(b)))
+
+    @wp.func
+    def sheet_contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float, neighbours: Sheet):
+        front = sheet_normal(a)
+        lowest = reached(b, relative, -front)
+        radius = radius_of(b)
+        height = wp.dot(lowest - a.sheet[0], front)
+        if wp.length_sq(front) < 0.5 or height - radius > reach:
+            return Manifold()
+        if wp.dot(reached(b, relative, front) - a.sheet[0], front) + radius < 0.0:
+            return Manifold()
+        slack = slack_of(a, b)
+        limits = wp.vec3(reach, reach + slack, slack)
+        f = sheet_face(front, a)
+        if in_sheet(a, front, lowest, wp.max(-height, 0.0)):
+            return contact_on_face(f, b, relative, limits)
+        c = nearest(a, b, relative, reach)
+        if c.state == FAR:
+            return Manifold()
+        n = wp.vec3(wp.float32(c.normal[0]), wp.float32(c.normal[1]), wp.float32(c.normal[2]))
+        p = wp.vec3(wp.float32(c.point0[0]), wp.float32(c.point0[1]), wp.float32(c.point0[2]))
+        if c.state != OVERLAP and wp.dot(n, front) <= 0.0:
+            return Manifold()
+        if b.type == SHEET:
+            if wp.dot(wp.transform_vector(relative, sheet_normal(b)), n) > 0.0:
+                return Manifold()
+        if is_of_surface(a, front, neighbours, p, n, 0.1 * slack):
+            return contact_along(a, b, relative, c, reach)
+        return contact_on_face(f, b, relative, limits)
+
+    return sheet_contact
