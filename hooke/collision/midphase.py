@@ -19,11 +19,12 @@ from hooke.collision.narrow_phase import make_triangle_contact
 from hooke.collision.places import Places, ShapeFilter
 from hooke.collision.reduction import REDUCED, Reduction, is_kept, no_points, offer
 from hooke.collision.rigid_rows import MESHES, Pool, Touched, geometry_of, ordered, pair_count, pair_reach, relative_pose, take_room
-from hooke.collision.sheet_contact import triangle_geometry
+from hooke.collision.sheet_contact import exchanged, triangle_geometry
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
 from hooke.geometry.kind import GeoType
 from hooke.geometry.shapes import shape_kind
+from hooke.geometry.sheet import sheet_normal
 from hooke.model.tables import Shapes
 
 __all__ = ["Midphase"]
@@ -32,7 +33,13 @@ MESH = wp.constant(int(GeoType.MESH))
 HFIELD = wp.constant(int(GeoType.HFIELD))
 PLANE = wp.constant(int(GeoType.PLANE))
 BLOCK = wp.constant(4)
+FACING = wp.constant(0.01)
+"""Product of the normals of two sheets, less than which they look at each other."""
+NEARER = wp.constant(0.7)
+"""Part of the way out of a triangle: where another part of the mesh is nearer than that, it is the other's contact."""
 ROOM = 1.5
+DEEP = wp.constant(0.25)
+"""Depth of a single point that is asked for other ways out, relative to the radius of the shape."""
 ALIKE = wp.constant(1.0e-4)
 """Distance of two points, relative to the radius of the smaller shape, and 1 less the product of their normals, below which one goes."""
 
@@ -93,7 +100,7 @@ def query_boxes(s: int, low: wp.vec3, high: wp.vec3, shapes: Shapes):
 
 @wp.func
 def vertex_of(s: int, i: int, shapes: Shapes):
-    return wp.cw_mul(wp.mesh_get_point(shapes.source_ptr[s], i), shapes.scale[s])
+    return wp.cw_mul(wp.mesh_get(shapes.source_ptr[s]).points[i], shapes.scale[s])
 
 
 @wp.func
@@ -122,6 +129,8 @@ def triangle_of(s: int, t: int, shapes: Shapes):
 def neighbours_of(s: int, t: int, g: ShapeGeometry, shapes: Shapes, surfaces: Surfaces):
     """The unit normals of the triangles across the sides; zero where there is none."""
     normals = Sheet()
+    if t < 0:
+        return normals
     mirrored = is_mirrored(s, shapes)
     for k in range(3):
         side = wp.where(mirrored, 2 - k, k)  # the way round is reversed, and with it the order of sides
@@ -251,7 +260,10 @@ def sort_twins(begin: int, end: int, found: TrianglePairs):
 
 @functools.cache
 def make_collide_triangles(codes: tuple[int, ...]) -> Any:
-    """The narrow phase of pairs of triangles, for the kinds of shapes of a scene."""
+    """The narrow phase of pairs of triangles, for the kinds of shapes of a scene.
+
+    Of two sheets each is asked for the way out of its front: where a wall stands on a floor, the floor knows the shorter one.
+    """
     kinds = tuple(shape_kind(code) for code in codes if code not in MESHES)
     contact = make_triangle_contact(kinds)
 
@@ -270,13 +282,24 @@ def make_collide_triangles(codes: tuple[int, ...]) -> Any:
                 a, b = mesh_first(a, b, shapes)
                 pose = relative_pose(a, b, places)
                 own = triangle_of(a, found.first[c], shapes)
-                other = ShapeGeometry()
-                if found.second[c] >= 0:
-                    other = triangle_of(b, found.second[c], shapes)
-                else:
-                    other = other_geometry(b, shapes)
-                neighbours = neighbours_of(a, found.first[c], own, shapes, surfaces)
-                manifold = contact(own, other, pose, pair_reach(a, b, shapes, places), neighbours)
+                other = other_geometry(b, found.second[c], shapes)
+                reach = pair_reach(a, b, shapes, places)
+                manifold = Manifold()
+                for turn in range(wp.where(other.type == SHEET, 2, 1)):
+                    mine = either(turn, own, other)
+                    way = either_pose(turn, pose)
+                    neighbours = neighbours_of(wp.where(turn == 0, a, b), wp.where(turn == 0, found.first[c], found.second[c]), mine,
+                                               shapes, surfaces)  # fmt: skip
+                    theirs = either(turn, other, own)
+                    sunk = float(0.0)
+                    meets = bool(True)
+                    if other.type == SHEET:
+                        meets = faces(mine, theirs, way)
+                        sunk = depth_below(mine, theirs, way)
+                    if meets:
+                        seen = sunk_again(mine, sunk, reach, contact(mine, theirs, lifted(mine, way, sunk), reach + sunk, neighbours))
+                        if is_shortest(wp.where(turn == 0, a, b), seen, theirs.radius, shapes):
+                            manifold = shallower(manifold, in_turn(turn, seen, way))
                 touched.number[c] = pool_triangle(c, swapped, manifold, pose, found, touched, pool)
             block = next_item(work, block)
 
@@ -284,8 +307,10 @@ def make_collide_triangles(codes: tuple[int, ...]) -> Any:
 
 
 @wp.func
-def other_geometry(s: int, shapes: Shapes):
-    """A shape without triangles, as a triangle meets it: a finite plane is a sheet."""
+def other_geometry(s: int, t: int, shapes: Shapes):
+    """What a triangle meets: triangle ``t`` of a shape, or the shape, if that is -1. A finite plane is a sheet."""
+    if t >= 0:
+        return triangle_of(s, t, shapes)
     g = geometry_of(s, shapes)
     if g.type == PLANE:
         x = 0.5 * g.scale[0]
@@ -296,6 +321,121 @@ def other_geometry(s: int, shapes: Shapes):
         g.sheet[2] = wp.vec3(x, y, 0.0)
         g.sheet[3] = wp.vec3(-x, y, 0.0)
     return g
+
+
+@wp.func
+def either(turn: int, own: ShapeGeometry, other: ShapeGeometry):
+    if turn == 0:
+        return own
+    return other
+
+
+@wp.func
+def either_pose(turn: int, pose: wp.transform):
+    if turn == 0:
+        return pose
+    return wp.transform_inverse(pose)
+
+
+@wp.func
+def in_turn(turn: int, m: Manifold, pose: wp.transform):
+    """What was seen, as the first of both sees it."""
+    if turn == 0:
+        return m
+    return exchanged(m, pose)
+
+
+@wp.func
+def faces(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform):
+    """Whether another sheet looks at the front of a sheet. Where two surfaces touch, along whatever features, the normal is between the
+    normals of the sheets around on one side, its reverse on the other: two of the sheets look at each other, and the rest may be left out.
+    """
+    return wp.dot(sheet_normal(g), wp.transform_vector(pose, sheet_normal(other))) < -FACING
+
+
+@wp.func
+def depth_below(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform):
+    """How far another sheet has sunk below the front of a sheet."""
+    depth = float(0.0)
+    normal = sheet_normal(g)
+    for k in range(4):
+        depth = wp.max(depth, -wp.dot(wp.transform_point(pose, other.sheet[k]) - g.sheet[0], normal))
+    return depth
+
+
+@wp.func
+def lifted(g: ShapeGeometry, pose: wp.transform, height: float):
+    """A pose farther out of the front of a sheet."""
+    if height == 0.0:
+        return pose
+    return wp.transform(wp.transform_get_translation(pose) + height * sheet_normal(g), wp.transform_get_rotation(pose))
+
+
+@wp.func
+def sunk_again(g: ShapeGeometry, depth: float, reach: float, m: Manifold):
+    """The contacts of a sheet with another that was lifted, after that one is back."""
+    if depth == 0.0:
+        return m
+    kept = Manifold()
+    kept.normal = m.normal
+    for k in range(m.count):
+        distance = m.distance[k] - depth * wp.dot(m.normal, sheet_normal(g))
+        if distance <= reach:
+            kept.point0[kept.count] = m.point0[k]
+            kept.point1[kept.count] = m.point1[k]
+            kept.distance[kept.count] = distance
+            kept.feature[kept.count] = m.feature[k]
+            kept.count += 1
+    return kept
+
+
+@wp.func
+def is_shortest(s: int, m: Manifold, size: float, shapes: Shapes):
+    """Whether no other part of the surface of shape ``s`` is much nearer to what a triangle of it has found behind its front.
+
+    Asked of the middle, and of two places on the way there, since what is far behind a thin solid is outside again. A single point is
+    asked only where it is deep for a shape of radius ``size``: at the rim of a triangle, points lie on its neighbours, which may be the
+    sides of an edge.
+    """
+    if not has_triangles(s, shapes) or m.count == 0:
+        return True
+    depth = float(0.0)
+    surface = wp.vec3(0.0)
+    for k in range(m.count):
+        depth -= m.distance[k] / float(m.count)
+        surface += m.point0[k] / float(m.count)
+    if depth <= 0.0 or (m.count == 1 and depth < DEEP * size):
+        return True
+    scale = shapes.scale[s]
+    least = wp.min(wp.abs(scale[0]), wp.min(wp.abs(scale[1]), wp.abs(scale[2])))
+    part = float(1.0)
+    shortest = bool(True)
+    for _k in range(3):
+        p = surface - part * depth * m.normal
+        seen = wp.mesh_query_point_no_sign(shapes.source_ptr[s], wp.cw_div(p, scale), depth / least)
+        if seen.result:
+            nearest = wp.cw_mul(wp.mesh_eval_position(shapes.source_ptr[s], seen.face, seen.u, seen.v), scale)
+            if wp.length(p - nearest) < NEARER * part * depth:
+                shortest = False
+        part *= 0.5
+    return shortest
+
+
+@wp.func
+def depth_of(m: Manifold):
+    """How deep the deepest point is."""
+    depth = float(-1.0e30)
+    for k in range(m.count):
+        depth = wp.max(depth, -m.distance[k])
+    return depth
+
+
+@wp.func
+def shallower(m: Manifold, n: Manifold):
+    """The manifold to keep of two that tell how to part the same shapes; an empty one tells nothing."""
+    if m.count == 0 or (n.count > 0 and depth_of(n) < depth_of(m)):
+        return n
+    return m
 
 
 @wp.func
@@ -327,9 +467,9 @@ def pool_triangle(
 
 @wp.func
 def feature_of(first: int, second: int, feature: int):
-    """A number for a contact of a pair of triangles: in the order of the first, and mostly different for all."""
-    mixed = wp.uint32(second + 1) * wp.uint32(40503) + wp.uint32(feature) * wp.uint32(2654435761)
-    return ((first & 8388607) << 8) | int(mixed >> wp.uint32(24))
+    """A number for a contact of a pair of triangles: mostly different for all of a pair of shapes."""
+    mixed = wp.uint32(second + 1) * wp.uint32(40503) + wp.uint32(feature) * wp.uint32(1640531535)
+    return ((first & 65535) << 15) | int(mixed >> wp.uint32(17))
 
 
 # ---- few of many
@@ -445,6 +585,16 @@ def keep_triangles(
         p = next_item(work, p)
 
 
+@wp.kernel(enable_backward=False)
+def add_triangle_losses(work: Work, found: TrianglePairs, each: Touched, source: Pool, counters: wp.array(dtype=wp.int32)):
+    """Add what a pass had no room for."""
+    one = first_item(work, wp.tid())
+    while one >= 0:
+        lost = wp.max(found.end[found.end.shape[0] - 1] - found.pair.shape[0], 0)
+        counters[2] = counters[2] + lost + wp.max(each.total[0] - source.feature.shape[0], 0)
+        one = next_item(work, one)
+
+
 class Midphase:
     """Contacts of meshes and heightfields.
 
@@ -475,7 +625,7 @@ class Midphase:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that it launches."""
-        return [list_triangles, self._collide_triangles, keep_triangles]
+        return [list_triangles, self._collide_triangles, keep_triangles, add_triangle_losses]
 
     def reserve_pairs(self, pairs: int) -> None:
         """Make room for counts of so many pairs of shapes."""
@@ -510,15 +660,10 @@ class Midphase:
         self._reserve(int(ROOM * triangles) if triangles > self.room[0] else 0, int(ROOM * contacts) if contacts > self.room[1] else 0)
         return True
 
-    @property
-    def counts(self) -> tuple[TrianglePairs, Touched, Pool]:
-        """What tells how much was found and how much there is room for."""
-        return self._found, self._each, self._pool
-
     def run(self, pairs: ShapePairs, shapes: Shapes, places: Places, filters: ShapeFilter, touched: Touched, pool: Pool,
             recorder: Any) -> None:  # fmt: skip
         """Add the contacts of all pairs with triangles to the common pool; launches only."""
-        count, found, each = len(found_end(self._found)), self._found, self._each
+        count, found, each = len(self._found.end), self._found, self._each
         recorder.alone(each.total.zero_)
         recorder.launch(list_triangles, count, [0, pairs, shapes, places, filters], [found])
         recorder.alone(wp.utils.array_scan, found.number, found.end)
@@ -529,9 +674,9 @@ class Midphase:
         recorder.launch(keep_triangles, count, inputs, [touched, pool])
 
 
-def found_end(found: TrianglePairs) -> wp.array:
-    """The running sums of pairs of triangles, one for every pair of shapes that there is room for."""
-    return found.end
+    def count_losses(self, counters: wp.array, recorder: Any) -> None:
+        """Add what the last pass had no room for to the third counter; launches only."""
+        recorder.launch(add_triangle_losses, 1, [self._found, self._each, self._pool], [counters])
 
 
 def _make_surfaces(chosen: np.ndarray, count: int, sources: list[Any], device: Any) -> Surfaces:

@@ -10,6 +10,7 @@ import warp as wp
 
 from hooke.collision.broad_phase import AllPairs, BroadPhase, ListedPairs, TreePairs
 from hooke.collision.matching import ContactMemory
+from hooke.collision.midphase import Midphase
 from hooke.collision.places import Sight, make_filter, make_places, place_shapes
 from hooke.collision.rigid_rows import BLOCK, MESHES, Pool, Touched, count_losses, make_collide_pairs, write_rigid_rows
 from hooke.geometry.kind import GeoType
@@ -90,6 +91,10 @@ class RigidContacts:
         kinds = tuple(sorted({int(code) for code in types[self._colliding()]}))
         self._collide_pairs = make_collide_pairs(kinds)
         self.broad_phase = self._make_broad_phase(listed)
+        self.midphase: Midphase | None = None
+        if set(kinds) & set(MESHES):
+            sources = self._shapes.arrays["source"]
+            self.midphase = Midphase(self._columns, sources, kinds, options.reduce_contacts, options.max_triangle_pairs, self.device)
         self._touched, self._pool = Touched(), Pool()
         self._touched.total = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._no_bodies = wp.zeros(0, dtype=wp.transform, device=self.device)
@@ -175,7 +180,9 @@ class RigidContacts:
         """All kernels that a pass launches."""
         if not self.active:
             return []
-        return [place_shapes, *self.broad_phase.kernels, self._collide_pairs, write_rigid_rows, count_losses, *self.memory.kernels]
+        triangles = self.midphase.kernels if self.midphase else []
+        rows = [write_rigid_rows, count_losses, *self.memory.kernels]
+        return [place_shapes, *self.broad_phase.kernels, self._collide_pairs, *triangles, *rows]
 
     # ---- buffers
 
@@ -183,6 +190,8 @@ class RigidContacts:
         self._room = self.broad_phase.room
         for name in ("number", "end", "start"):
             setattr(self._touched, name, wp.zeros(self._room, dtype=wp.int32, device=self.device))
+        if self.midphase:
+            self.midphase.reserve_pairs(self._room)
 
     def _reserve_pool(self, contacts: int) -> None:
         for name, annotation in Pool.vars.items():
@@ -198,6 +207,8 @@ class RigidContacts:
         grown = self.broad_phase.grow()
         if self.broad_phase.room > self._room:
             self._reserve_pairs()
+        if self.midphase:
+            grown = self.midphase.grow() or grown
         needed = int(self._touched.total.numpy()[0])
         if needed > len(self._pool.feature):
             self._reserve_pool(int(ROOM * needed))
@@ -212,7 +223,8 @@ class RigidContacts:
         """What the last pass, in a capture, had no room for; empty if nothing. Reads the device."""
         if not self.active:
             return ""
-        short = [*self.broad_phase.shortages(), ("contacts", int(self._touched.total.numpy()[0]), len(self._pool.feature))]
+        triangles = self.midphase.shortages() if self.midphase else []
+        short = [*triangles, *self.broad_phase.shortages(), ("contacts", int(self._touched.total.numpy()[0]), len(self._pool.feature))]
         return "; ".join(f"{needed} {name} with room for {room}" for name, needed, room in short if needed > room)
 
     # ---- a pass
@@ -221,7 +233,8 @@ class RigidContacts:
         """All that the launches of a pass depend on, beside the contents of arrays and the arrays of the state."""
         if not self.active:
             return ()
-        sizes = self._room, len(self._pool.feature), self.memory.room, self.broad_phase.version
+        triangles = tuple(self.midphase.room) if self.midphase else ()
+        sizes = self._room, len(self._pool.feature), self.memory.room, self.broad_phase.version, triangles
         return self._shapes.version, self._bodies.version, self._ahead(dt), sizes
 
     def _ahead(self, dt: float | None) -> tuple[float, float]:
@@ -242,6 +255,8 @@ class RigidContacts:
         self.broad_phase.run(recorder)
         inputs = [self.broad_phase.pairs, self._shapes.struct, self._places]
         recorder.launch(self._collide_pairs, self.blocks, inputs, [self._touched, self._pool])
+        if self.midphase:
+            self.midphase.run(*inputs, self._filters, self._touched, self._pool, recorder)
         recorder.alone(wp.utils.array_scan, self._touched.number, self._touched.end)
 
     def _place(self, state: State, dt: float | None, recorder: Any) -> None:
@@ -257,6 +272,8 @@ class RigidContacts:
         recorder.launch(write_rigid_rows, self.blocks, inputs, [self.memory.memory, contacts.rigid_rows])
         inputs = [self.broad_phase.pairs, *self.broad_phase.boxes, self._touched, self._pool]
         recorder.launch(count_losses, 1, inputs, [contacts.contact_counters])
+        if self.midphase:
+            self.midphase.count_losses(contacts.contact_counters, recorder)
         self.memory.run(self._touched.end, contacts, recorder)
 
     @property

@@ -43,12 +43,13 @@ class Touched:
 @wp.struct
 class Pool:
     """Contacts in no order: the points on the true surfaces in the frames of both shapes, the unit normal from shape 0 to shape 1 in the
-    frame of shape 0, and which feature of the pair it is.
+    frame of shape 0, the distance along it, and which feature of the pair it is.
     """
 
     point0: wp.array(dtype=wp.vec3)
     point1: wp.array(dtype=wp.vec3)
     normal: wp.array(dtype=wp.vec3)
+    distance: wp.array(dtype=wp.float32)
     feature: wp.array(dtype=wp.int32)
 
 
@@ -117,6 +118,7 @@ def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
         pool.point0[rank] = found.point0[k]
         pool.point1[rank] = found.point1[k]
         pool.normal[rank] = found.normal
+        pool.distance[rank] = found.distance[k]
         pool.feature[rank] = found.feature[k]
     return found.count
 
