@@ -33,7 +33,7 @@ Simplex = wp.types.matrix(shape=(4, 3), dtype=wp.float64)
 @wp.struct
 class Closest:
     """Where two cores are nearest, in the frame of the first: the ``state`` (apart, overlapping or too far), signed distance [m], unit
-    ``normal`` from the first to the second, and a point on each.
+    ``normal`` from the first to the second, and a point on each. Where they overlap, the last simplex of the search as well.
     """
 
     state: wp.int32
@@ -41,6 +41,8 @@ class Closest:
     normal: wp.vec3d
     point0: wp.vec3d
     point1: wp.vec3d
+    simplex: Simplex
+    corners: wp.int32
 
 
 @wp.struct
@@ -165,11 +167,15 @@ def known(s: Simplex, count: int, w: wp.vec3d):
 
 
 def make_closest(corner: Any) -> Any:
-    """``closest(a, b, frame, limit) -> Closest``: where cores nearer than ``limit`` [m] are nearest. ``corner``: :func:`make_corner`."""
+    """``closest(a, b, frame, limit, guess, precision) -> Closest``: where cores nearer than ``limit`` [m] are nearest.
+
+    ``corner``: :func:`make_corner`. ``guess`` is a likely direction from the first to the second, of any length but zero, and
+    ``precision`` the part of the distance up to which it is found.
+    """
 
     @wp.func
-    def closest(a: ShapeGeometry, b: ShapeGeometry, frame: Frame, limit: wp.float64):
-        first = corner(a, b, frame, frame.t)
+    def closest(a: ShapeGeometry, b: ShapeGeometry, frame: Frame, limit: wp.float64, guess: wp.vec3d, precision: wp.float64):
+        first = corner(a, b, frame, guess)
         s = Simplex()
         p = Simplex()
         s[0] = first.w
@@ -179,6 +185,7 @@ def make_closest(corner: Any) -> Any:
         point = first.p
         size = wp.length(v)
         state = APART
+        parted = bool(False)
         for _ in range(STEPS):
             length = wp.length(v)
             if length <= wp.float64(1.0e-9) * size:
@@ -187,10 +194,11 @@ def make_closest(corner: Any) -> Any:
             found = corner(a, b, frame, -v)
             size = wp.max(size, wp.length(found.w))
             least = wp.dot(v, found.w)
+            parted = parted or least > wp.float64(1.0e-14) * length * size
             if least > limit * length:
                 state = FAR
                 break
-            if length * length - least <= length * (wp.float64(1.0e-12) * length + wp.float64(1.0e-15) * size):
+            if length * length - least <= length * (precision * length + wp.float64(1.0e-15) * size):
                 break
             if known(s, count, found.w):
                 break
@@ -199,7 +207,8 @@ def make_closest(corner: Any) -> Any:
             count += 1
             weights = nearest_weights(s, count)
             if count == 4 and wp.min(weights) > wp.float64(0.0):
-                state = OVERLAP
+                if not parted:  # else a tetrahedron without volume
+                    state = OVERLAP
                 break
             kept = int(0)
             nearer = wp.vec3d()
@@ -218,6 +227,6 @@ def make_closest(corner: Any) -> Any:
             point = on_first
         distance = wp.length(v)
         normal = -v / wp.max(distance, wp.float64(1.0e-300))
-        return Closest(state, distance, normal, point, point - v)
+        return Closest(state, distance, normal, point, point - v, s, count)
 
     return closest

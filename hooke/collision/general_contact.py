@@ -1,8 +1,8 @@
 """Any two convex shapes: their nearest points or the shortest way out, then all points of the faces and edges that meet there.
 
-If a face of one shape looks along the normal, up to a tolerance of the distance, its own normal is taken and the feature of the other
-shape is clipped against it. Else two edges that are nearly parallel touch along what they have in common, and everything else in a
-point.
+If a face of one shape looks along the normal, up to a tolerance of the distance and, of shapes that are apart, of the place of the
+nearest points, its own normal is taken and the feature of the other shape is clipped against it. Else two edges that are nearly
+parallel touch along what they have in common, and everything else in a point.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from hooke.geometry.convex import Face, ShapeGeometry
 __all__ = ["make_contact_along", "make_general_contact", "make_nearest", "preferred"]
 
 ALONG = wp.constant(0.7)
-"""Cosine between a face and the normal of overlapping shapes up to which the face may take its place."""
-NEARLY = wp.constant(0.99)
-"""The same of shapes that are apart."""
+"""Cosine between the normals of a face and of contact up to which the face may take its place."""
+PRECISION = wp.constant(wp.float64(1.0e-9))
+"""Part of their distance up to which shapes that are apart are known."""
 PARALLEL = wp.constant(0.02)
 """Sine of the angle up to which edges are parallel to each other, or perpendicular to the normal."""
 
@@ -86,14 +86,14 @@ def make_contact_along(core: Core) -> Any:
         slack = slack_of(a, b)
         s = wp.float32(c.distance)
         least = s - wp.min(slack, wp.where(c.state == OVERLAP, slack, 0.05 * s + 0.1 * slack))
-        aligned = wp.where(c.state == OVERLAP, ALONG, NEARLY)
+        sideways = wp.where(c.state == OVERLAP, 1.0e30, slack)
         f0 = face(normal, a)
         f1 = place_face(face(wp.transform_vector(wp.transform_inverse(relative), -normal), b), relative)
         s0 = float(-1.0e30)
         s1 = float(-1.0e30)
-        if f0.count > 2 and wp.dot(f0.normal, normal) > aligned:
+        if f0.count > 2 and wp.dot(f0.normal, normal) > ALONG and s * wp.length(f0.normal - normal) < sideways:
             s0 = face_separation(f0, b, relative)
-        if f1.count > 2 and -wp.dot(f1.normal, normal) > aligned:
+        if f1.count > 2 and -wp.dot(f1.normal, normal) > ALONG and s * wp.length(f1.normal + normal) < sideways:
             s1 = face_separation(f1, a, wp.transform_identity())
         found = Candidates()
         if wp.max(s0, s1) >= least:
@@ -117,15 +117,16 @@ def make_nearest(core: Core) -> Any:
     """``nearest(a, b, relative, reach) -> Closest``: of cores, apart or not; ``reach`` [m] from surface to surface."""
     corner = make_corner(core)
     closest = make_closest(corner)
-    penetration = make_penetration(corner)
+    penetration = make_penetration(corner, closest)
     radius_of = core.radius
 
     @wp.func
     def nearest(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
         frame = frame_of(relative)
-        c = closest(a, b, frame, wp.float64(reach) + wp.float64(radius_of(a)) + wp.float64(radius_of(b)))
+        limit = wp.float64(reach) + wp.float64(radius_of(a)) + wp.float64(radius_of(b))
+        c = closest(a, b, frame, limit, frame.t, PRECISION)
         if c.state == OVERLAP:
-            return penetration(a, b, frame)
+            return penetration(a, b, frame, c)
         return c
 
     return nearest
