@@ -94,7 +94,9 @@ class RigidContacts:
         self.midphase: Midphase | None = None
         if set(kinds) & set(MESHES):
             sources = self._shapes.arrays["source"]
-            self.midphase = Midphase(self._columns, sources, kinds, options.reduce_contacts, options.max_triangle_pairs, self.device)
+            self.midphase = Midphase(
+                self._columns, sources, kinds, options.reduce_contacts, options.max_triangle_pairs, self.device
+            )
         self._touched, self._pool = Touched(), Pool()
         self._touched.total = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._no_bodies = wp.zeros(0, dtype=wp.transform, device=self.device)
@@ -224,7 +226,11 @@ class RigidContacts:
         if not self.active:
             return ""
         triangles = self.midphase.shortages() if self.midphase else []
-        short = [*triangles, *self.broad_phase.shortages(), ("contacts", int(self._touched.total.numpy()[0]), len(self._pool.feature))]
+        short = [
+            *triangles,
+            *self.broad_phase.shortages(),
+            ("contacts", int(self._touched.total.numpy()[0]), len(self._pool.feature)),
+        ]
         return "; ".join(f"{needed} {name} with room for {room}" for name, needed, room in short if needed > room)
 
     # ---- a pass

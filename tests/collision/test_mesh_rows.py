@@ -6,7 +6,7 @@ import warp as wp
 
 import hooke
 from hooke import CollisionPipeline, Heightfield, Mesh, ModelBuilder
-from hooke.collision.midphase import across_sides
+from hooke.collision.triangle_pairs import across_sides
 from tests.collision.test_rigid_rows import in_world, rows_of, same, separation
 from tests.support import UPRIGHT
 
