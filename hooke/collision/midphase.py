@@ -12,11 +12,21 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.broad_phase import ShapePairs
+from hooke.collision.inside import inside_contact
 from hooke.collision.places import Places, ShapeFilter
 from hooke.collision.reduction import REDUCED, is_kept, no_points, offer
 from hooke.collision.rigid_rows import MESHES, Pool, Touched, ordered, pair_count, pair_reach, relative_pose, take_room
-from hooke.collision.triangle_contact import TRIANGLES, make_collide_triangles
-from hooke.collision.triangle_pairs import TrianglePairs, has_triangles, is_endless, list_triangles, make_surfaces, vertex_of
+from hooke.collision.triangle_contact import PLANE, TRIANGLES, make_collide_triangles
+from hooke.collision.triangle_pairs import (
+    Surfaces,
+    TrianglePairs,
+    has_triangles,
+    is_endless,
+    list_triangles,
+    make_surfaces,
+    mesh_first,
+    vertex_of,
+)
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.tables import Shapes
 
@@ -122,18 +132,23 @@ def plane_contacts(
 
 @wp.kernel(enable_backward=False)
 def keep_triangles(
-    work: Work, reduces: int, pairs: ShapePairs, shapes: Shapes, places: Places, filters: ShapeFilter, found: TrianglePairs,
-    each: Touched, source: Pool, touched: Touched, pool: Pool,
+    work: Work, reduces: int, pairs: ShapePairs, shapes: Shapes, places: Places, filters: ShapeFilter, surfaces: Surfaces,
+    found: TrianglePairs, each: Touched, source: Pool, touched: Touched, pool: Pool,
 ):  # fmt: skip
+    """The contacts of every pair of shapes of which one has triangles."""
     p = first_item(work, wp.tid())
     while p >= 0:
         if p < pair_count(pairs):
             a, b = ordered(pairs.owner[p], pairs.other[p], shapes)
             if is_endless(a, filters) and has_triangles(b, shapes):
                 touched.number[p] = plane_contacts(p, reduces, a, b, shapes, places, touched, pool)
-            elif found.number[p] > 0:
+            elif has_triangles(a, shapes) or has_triangles(b, shapes):
                 alike = ALIKE * wp.min(shapes.collision_radius[a], shapes.collision_radius[b])
-                touched.number[p] = keep_contacts(p, reduces, alike, found, each, source, touched, pool)
+                kept = keep_contacts(p, reduces, alike, found, each, source, touched, pool)
+                mesh, s = mesh_first(a, b, shapes)
+                if kept == 0 and not has_triangles(s, shapes) and shapes.type[s] != PLANE:
+                    kept = inside_contact(p, mesh, s, mesh == b, shapes, places, surfaces, touched, pool)
+                touched.number[p] = kept
         p = next_item(work, p)
 
 
@@ -224,7 +239,7 @@ class Midphase:
         recorder.launch(list_triangles, count, [1, pairs, shapes, places, filters], [found])
         inputs = [pairs, found, shapes, places, self._surfaces]
         recorder.launch(self._collide_triangles, -(-self.room[0] // int(TRIANGLES)), inputs, [each, self._pool])
-        inputs = [self._reduces, pairs, shapes, places, filters, found, each, self._pool]
+        inputs = [self._reduces, pairs, shapes, places, filters, self._surfaces, found, each, self._pool]
         recorder.launch(keep_triangles, count, inputs, [touched, pool])
 
     def count_losses(self, counters: wp.array, recorder: Any) -> None:

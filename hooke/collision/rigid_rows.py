@@ -24,6 +24,8 @@ __all__ = ["BLOCK", "MESHES", "Pool", "Touched", "count_losses", "make_collide_p
 
 BLOCK = wp.constant(16)
 """Pairs that a thread of a CPU does at a time."""
+SURELY = wp.constant(1.0001)
+"""Square of a distance of origins, relative to that of balls that touch, beyond which shapes are apart in spite of rounding."""
 MESHES = (GeoType.MESH, GeoType.HFIELD)
 """Shapes that are looked at triangle by triangle."""
 
@@ -141,8 +143,11 @@ def make_collide_pairs(codes: tuple[int, ...]) -> Any:
                     by_triangle = shapes.type[a] == hfield or shapes.type[a] == mesh or shapes.type[b] == mesh
                     if not by_triangle:
                         reach = pair_reach(a, b, shapes, places)
-                        found = contact(geometry_of(a, shapes), geometry_of(b, shapes), relative_pose(a, b, places), reach)
-                        kept = pool_manifold(p, found, touched, pool)
+                        pose = relative_pose(a, b, places)
+                        away = reach + shapes.collision_radius[a] + shapes.collision_radius[b]
+                        if wp.length_sq(wp.transform_get_translation(pose)) < SURELY * away * away:
+                            found = contact(geometry_of(a, shapes), geometry_of(b, shapes), pose, reach)
+                            kept = pool_manifold(p, found, touched, pool)
                 touched.number[p] = kept
             block = next_item(work, block)
 

@@ -28,9 +28,13 @@ HFIELD = wp.constant(int(GeoType.HFIELD))
 
 @wp.struct
 class Surfaces:
-    """Triangles across sides: ``opposite[first[s] + 3 t + e]`` is the vertex across side e of triangle t of shape s, -1 for none."""
+    """Triangles across sides: ``opposite[first[s] + 3 t + e]`` is the vertex across side e of triangle t of shape s, -1 for none.
+
+    ``closed`` is 1 where the surface has an inside.
+    """
 
     first: wp.array(dtype=wp.int32)
+    closed: wp.array(dtype=wp.int32)
     opposite: wp.array(dtype=wp.int32)
 
 
@@ -253,6 +257,11 @@ def make_surfaces(chosen: np.ndarray, count: int, sources: list[Any], device: An
             total += len(lists[-1])
         first[s] = known[id(source)]
     surfaces = Surfaces()
+    closed = np.zeros(count, np.int32)
+    closed[chosen] = [
+        getattr(sources[s], "is_watertight", hasattr(sources[s], "triangles")) for s in chosen
+    ]  # heightfields are solid
+    surfaces.closed = wp.array(closed, dtype=wp.int32, device=device)
     surfaces.first = wp.array(first, dtype=wp.int32, device=device)
     surfaces.opposite = wp.array(np.concatenate(lists), dtype=wp.int32, device=device)
     return surfaces

@@ -120,6 +120,25 @@ def test_a_sphere_in_a_groove_touches_both_sides():
     np.testing.assert_allclose(separation(model, state, rows), -DEPTH, atol=2e-6)
 
 
+@pytest.mark.parametrize("first", ["ground", "thing"])
+@pytest.mark.parametrize("ground", ["box mesh", "heightfield", "mesh"])
+def test_what_is_wholly_inside_comes_out(ground, first):
+    """A small sphere and a small box 0.2 m below the surface, out of sight of every triangle; an open mesh has no inside."""
+    b = builder()
+    for what in (first, "thing" if first == "ground" else "ground"):
+        if what == "ground":
+            GROUNDS[ground](b)
+        else:
+            b.add_shape_sphere(b.add_body(xform=(0.3, 0.1, -0.2, *UPRIGHT)), radius=0.05)
+            b.add_shape_box(b.add_body(xform=(-0.3, 0.1, -0.2, *UPRIGHT)), hx=0.05, hy=0.05, hz=0.05)
+    model, state, rows, _ = detect(b)
+    assert len(rows["shape0"]) == (0 if ground == "mesh" else 2)
+    if len(rows["shape0"]):
+        moving = model.shape_body.numpy()[rows["shape1"]] >= 0
+        np.testing.assert_allclose(rows["normal"][:, 2], np.where(moving, 1.0, -1.0), atol=1e-5)
+        np.testing.assert_allclose(separation(model, state, rows), -0.25, atol=1e-5)
+
+
 def test_scaled_vertices_and_scaled_shapes_are_the_same():
     """Uneven and mirrored scales of a bumpy mesh against the mesh with scaled vertices."""
     mesh = grid_mesh(6, height=lambda x, y: 0.1 * np.sin(3 * x) * np.cos(2 * y))
