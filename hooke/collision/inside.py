@@ -46,7 +46,8 @@ def inside_contact(
     if outside or (shapes.type[mesh] == HFIELD and is_beside(mesh, middle, shapes)):
         return 0
     scale = shapes.scale[mesh]
-    seen = wp.mesh_query_point_sign_normal(shapes.source_ptr[mesh], wp.cw_div(middle, scale), FAR)
+    q = wp.vec3(wp.cw_div(middle, scale))
+    seen = wp.mesh_query_point_sign_normal(shapes.source_ptr[mesh], q, FAR)
     if not seen.result or seen.sign >= 0.0:
         return 0
     nearest = wp.cw_mul(wp.mesh_eval_position(shapes.source_ptr[mesh], seen.face, seen.u, seen.v), scale)

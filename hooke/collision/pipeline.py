@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.collision.baked import bake_meshes
 from hooke.collision.options import check_broad_phase, check_sizes, refuse
 from hooke.collision.rigid import RigidContacts, RigidOptions
 from hooke.collision.soft import (
@@ -24,8 +25,6 @@ from hooke.collision.soft import (
 from hooke.collision.soft_surface import Facets, list_facets, make_surface_detection
 from hooke.execution.compile import start_loading, wait_loaded
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
-from hooke.geometry.kind import GeoType, SurfacePoint
-from hooke.geometry.mesh import Mesh
 from hooke.model.contacts import Contacts, check_matching
 from hooke.model.model import model_tables
 from hooke.model.shape_pairs import world_lists
@@ -33,7 +32,6 @@ from hooke.model.state import State
 
 __all__ = ["CollisionPipeline", "soft_contact_default"]
 
-_MESHES = (GeoType.MESH, GeoType.CONVEX_MESH, GeoType.HFIELD)
 _BLOCK = 64  # particles, edges or faces per thread on a CPU
 
 
@@ -125,7 +123,6 @@ class CollisionPipeline:
         )  # fmt: skip
         self._tables = model_tables(model)
         self._recorder = Recorder(model.device)
-        self._baked: list[Any] = []  # keeps meshes alive whose scale went into their vertices
         count = self._tables["particle"].count
         triangles = self._tables["tri"].arrays["indices"].numpy() if enable_rigid_soft_full_surface_contact else ()
         corners = list_facets(np.asarray(triangles))
@@ -357,39 +354,12 @@ class CollisionPipeline:
         candidates = Candidates()
         candidates.start = wp.array(start, dtype=wp.int32, device=device)
         candidates.shape = wp.array(entries, dtype=wp.int32, device=device)
-        candidates.mesh, candidates.mesh_scale = self._geometry()
+        candidates.mesh, candidates.mesh_scale, self._baked = bake_meshes(shapes, device)
         candidates.is_open = wp.array(self._open_meshes(), dtype=wp.int32, device=device)
         return candidates, int(sizes[owner].sum()) if len(owner) else 0
-
-    def _geometry(self) -> tuple[wp.array, wp.array]:
-        """Handles and scales; a mirrored or uneven scale of a mesh goes into the vertices, since it changes which point is nearest."""
-        arrays, device = self._tables["shape"].arrays, self.model.device
-        if not self._tables["shape"].count:
-            return wp.zeros(0, dtype=wp.uint64, device=device), wp.zeros(0, dtype=wp.vec3, device=device)
-        types, sources = arrays["type"].numpy(), arrays["source"]
-        handles, scales = arrays["source_ptr"].numpy().copy(), arrays["scale"].numpy().copy()
-        known: dict[tuple[Any, ...], int] = {}
-        for i in np.flatnonzero(np.isin(types, _MESHES)):
-            scale = scales[i].copy()
-            if scale[0] > 0.0 and (scale == scale[0]).all():
-                continue
-            key = (id(sources[i]), *scale)
-            if key not in known:
-                known[key] = self._bake(sources[i], scale)
-            handles[i], scales[i] = known[key], 1.0
-        return wp.array(handles, dtype=wp.uint64, device=device), wp.array(scales, dtype=wp.vec3, device=device)
 
     def _open_meshes(self) -> list[int]:
         """1 for every shape that is a mesh with holes."""
         shapes = self._tables["shape"]
         sources = shapes.arrays["source"] if shapes.count else []
         return [int(not getattr(source, "is_watertight", False)) for source in sources]
-
-    def _bake(self, source: Any, scale: np.ndarray) -> int:
-        vertices, indices = source.triangles() if hasattr(source, "triangles") else (source.vertices, source.indices)
-        triangles = np.asarray(indices).reshape(-1, 3)
-        if np.prod(scale) < 0.0:
-            triangles = triangles[:, ::-1]
-        mesh = Mesh(np.asarray(vertices) * scale, triangles.reshape(-1), compute_inertia=False)
-        self._baked.append(mesh)
-        return mesh.finalize(self.model.device)

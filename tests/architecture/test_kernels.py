@@ -7,6 +7,7 @@ import importlib
 import pytest
 import warp as wp
 
+from hooke.collision.query import make_query_kernels
 from hooke.collision.rigid_rows import make_collide_pairs
 from hooke.collision.self_contact import EDGE_EDGE, VERTEX_TRIANGLE, make_pair_kernels
 from hooke.collision.soft import make_detection
@@ -27,6 +28,7 @@ VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
+    "hooke.collision.query.make_query_kernels": lambda: [*make_query_kernels(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.triangle_contact.make_collide_triangles": lambda: [
         make_collide_triangles(tuple(int(kind.code) for kind in SHAPES))
     ],
