@@ -99,9 +99,9 @@ def on_triangle(a: wp.vec3d, b: wp.vec3d, c: wp.vec3d):
     zero = wp.float64(0.0)
     n = wp.cross(b - a, c - a)
     square = wp.dot(n, n)
-    u = wp.dot(wp.cross(b, c), n)
-    v = wp.dot(wp.cross(c, a), n)
-    w = wp.dot(wp.cross(a, b), n)
+    u = wp.dot(wp.cross(b, c), n)  # type: ignore[arg-type]
+    v = wp.dot(wp.cross(c, a), n)  # type: ignore[arg-type]
+    w = wp.dot(wp.cross(a, b), n)  # type: ignore[arg-type]
     if square > zero and u >= zero and v >= zero and w >= zero:
         return wp.vec3d(u, v, w) / (u + v + w)
     best = on_segment(a, b)

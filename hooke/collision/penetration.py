@@ -102,7 +102,7 @@ def make_start(corner: Any) -> Any:
             n = u
         n = n / wp.max(wp.length(n), wp.float64(1.0e-300))
         if wp.length_sq(n) < wp.float64(0.5):
-            n = wp.vec3d(wp.float64(0.0), wp.float64(0.0), one)
+            n = wp.vec3d(wp.float64(0.0), wp.float64(0.0), one)  # type: ignore[assignment]
         s.normal = n
         high = corner(a, b, frame, n)
         low = corner(a, b, frame, -n)

@@ -4,10 +4,12 @@ One-sided. A sheet pushes along its normal, or around its sides, never backwards
 its plane, has no contact with it. One that reaches through comes back to the front, however deep.
 
 Inner sides. A mesh is one surface, and a shape must not catch on the sides between its triangles. Let the nearest point lie on a side
-whose outward direction in the plane is e, m the normal of the neighbour across, n the normal of contact, f that of the sheet. The
-surface there has normals between f and m if the side stands out (m . e > 0), and only f if not. An n beyond that is that of a point which
-is inside the surface or belongs to the neighbour; the contact is then the part of the shape above the sheet, along f, and nothing if
-there is none.
+whose outward direction in the plane is e, m the normal of the neighbour across, n the normal of contact, f that of the sheet, and n lean
+over that side, n . e > 0.
+
+    The side does not stand out, m . e <= 0: the surface goes on there. The contact is the part of the shape above the sheet, along f.
+    It stands out, and n lies between f and m: the contact is that of the side.
+    It stands out, and n lies beyond m, or is nearer to m than to f while it leans over another side as well: it is the neighbour's.
 """
 
 from __future__ import annotations
@@ -17,17 +19,23 @@ from typing import Any
 import warp as wp
 
 from hooke.collision.clip import clip_feature
-from hooke.collision.closest_cores import FAR, OVERLAP, Closest
+from hooke.collision.closest_cores import FAR, OVERLAP
 from hooke.collision.core import Core
 from hooke.collision.general_contact import make_contact_along, make_nearest
 from hooke.collision.manifold import Manifold, choose, place_face, slack_of
-from hooke.geometry.convex import SHEET, Face, ShapeGeometry, Sheet
+from hooke.collision.plane_contact import add_witness
+from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
 from hooke.geometry.sheet import sheet_count, sheet_face, sheet_normal
 
 __all__ = ["exchanged", "make_sheet_contact", "triangle_geometry"]
 
 TILTED = wp.constant(1.0e-3)
 """Sine of an angle between normals that counts."""
+STRAIGHT = wp.constant(2.0e-3)
+"""The same, up to which the normal of contact is that of the sheet."""
+OWN = wp.constant(0)
+FACE = wp.constant(1)
+OTHER = wp.constant(2)
 
 
 @wp.func
@@ -64,9 +72,10 @@ def in_sheet(g: ShapeGeometry, normal: wp.vec3, p: wp.vec3, margin: float):
 
 
 @wp.func
-def is_of_surface(g: ShapeGeometry, front: wp.vec3, neighbours: Sheet, p: wp.vec3, n: wp.vec3, near: float):
-    """Whether the surface may have the normal ``n`` at the point ``p`` of the sheet: see the head of this file."""
-    fine = bool(wp.dot(n, front) > 0.0)
+def owner_of(g: ShapeGeometry, front: wp.vec3, neighbours: Sheet, p: wp.vec3, n: wp.vec3, near: float):
+    """Whose contact one with the normal ``n`` at the point ``p`` of the sheet is: see the head of this file."""
+    owner = int(OWN)
+    nearest = wp.dot(n, front)
     count = sheet_count(g)
     for j in range(count):
         q = g.sheet[j]
@@ -74,11 +83,17 @@ def is_of_surface(g: ShapeGeometry, front: wp.vec3, neighbours: Sheet, p: wp.vec
         side = wp.cross(way, front)
         m = neighbours[j]
         if wp.length_sq(m) > 0.0 and wp.dot(p - q, side) > -near and wp.dot(n, side) > TILTED:
-            flat = wp.dot(m, side) <= TILTED
-            beyond = wp.dot(wp.cross(m, n), way) > TILTED * wp.length(n - wp.dot(n, way) * way)
-            if flat or beyond:
-                fine = False
-    return fine
+            if wp.dot(m, side) <= TILTED:
+                owner = wp.max(owner, FACE)
+            else:
+                nearest = wp.max(nearest, wp.dot(n, m))
+                if wp.dot(wp.cross(m, n), way) > TILTED * wp.length(n - wp.dot(n, way) * way):
+                    owner = OTHER
+    if owner == FACE and (nearest > wp.dot(n, front) + TILTED):
+        owner = OTHER
+    if owner == OWN and wp.dot(n, front) <= 0.0:
+        owner = FACE
+    return owner
 
 
 def make_sheet_contact(core: Core) -> Any:
@@ -99,10 +114,14 @@ def make_sheet_contact(core: Core) -> Any:
         return wp.transform_point(relative, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
 
     @wp.func
-    def contact_on_face(f: Face, b: ShapeGeometry, relative: wp.transform, limits: wp.vec3):
+    def contact_on_face(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, lowest: wp.vec3, limits: wp.vec3):
         """The part of b above or below the face, along its normal."""
+        f = sheet_face(wp.vec3(), a)
         below = face(wp.transform_vector(wp.transform_inverse(relative), -f.normal), b)
         found = clip_feature(f, place_face(below, relative), limits[2], 1.0)
+        if in_sheet(a, f.normal, lowest, -limits[2]):
+            height = wp.dot(lowest - f.corners[0], f.normal)
+            found = add_witness(found, lowest - height * f.normal, height, 0.1 * limits[2])
         return choose(found, f.normal, relative, limits, wp.vec2(0.0, radius_of(b)))
 
     @wp.func
@@ -117,9 +136,8 @@ def make_sheet_contact(core: Core) -> Any:
             return Manifold()
         slack = slack_of(a, b)
         limits = wp.vec3(reach, reach + slack, slack)
-        f = sheet_face(front, a)
         if in_sheet(a, front, lowest, wp.max(-height, 0.0)):
-            return contact_on_face(f, b, relative, limits)
+            return contact_on_face(a, b, relative, lowest, limits)
         c = nearest(a, b, relative, reach)
         if c.state == FAR:
             return Manifold()
@@ -130,8 +148,13 @@ def make_sheet_contact(core: Core) -> Any:
         if b.type == SHEET:
             if wp.dot(wp.transform_vector(relative, sheet_normal(b)), n) > 0.0:
                 return Manifold()
-        if is_of_surface(a, front, neighbours, p, n, 0.1 * slack):
-            return contact_along(a, b, relative, c, reach)
-        return contact_on_face(f, b, relative, limits)
+        owner = owner_of(a, front, neighbours, p, n, 0.1 * slack)
+        if owner == OTHER:
+            return Manifold()
+        if owner == FACE or wp.length(n - front) < STRAIGHT:
+            found = contact_on_face(a, b, relative, lowest, limits)
+            if owner == FACE or found.count > 0:
+                return found
+        return contact_along(a, b, relative, c, reach)
 
     return sheet_contact

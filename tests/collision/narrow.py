@@ -36,6 +36,17 @@ def hull_mesh(seed=5, count=24):
     return Mesh(points.astype(np.float32), np.arange(3)).compute_convex_hull()
 
 
+@functools.cache
+def cube_mesh(half=0.5):
+    """A cube whose faces are four triangles or more, as hulls of clouds have them: with points inside its sides."""
+    x = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)], np.float32) * half
+    return Mesh(x, np.arange(3)).compute_convex_hull()
+
+
+def cube_hull(scale=(1.0, 1.0, 1.0), count=1):
+    return geometry(GeoType.CONVEX_MESH, scale, count, cube_mesh().finalize("cpu"), radius=np.sqrt(0.75) * max(scale))
+
+
 def geometry(code, scale, count=1, source=0, radius=None):
     """``count`` equal shapes; ``scale`` (3,) or (count, 3)."""
     g = np.zeros(count, dtype=ShapeGeometry.numpy_dtype())
