@@ -12,7 +12,17 @@ from hooke.collision.broad_phase import AllPairs, BroadPhase, ListedPairs, TreeP
 from hooke.collision.matching import ContactMemory
 from hooke.collision.midphase import Midphase
 from hooke.collision.places import Sight, make_filter, make_places, place_shapes
-from hooke.collision.rigid_rows import BLOCK, MESHES, Pool, Touched, count_losses, make_collide_pairs, write_rigid_rows
+from hooke.collision.rigid_rows import (
+    BLOCK,
+    MESHES,
+    PairOrder,
+    Pool,
+    Touched,
+    count_losses,
+    make_collide_pairs,
+    write_kinds,
+    write_rigid_rows,
+)
 from hooke.geometry.kind import GeoType
 from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ShapeFlags
@@ -97,6 +107,8 @@ class RigidContacts:
             self.midphase = Midphase(
                 self._columns, sources, kinds, options.reduce_contacts, options.max_triangle_pairs, self.device
             )
+        self._order = PairOrder()
+        self._sorts = not self.device.is_cpu and len(kinds) > 1  # a CPU does one pair at a time
         self._touched, self._pool = Touched(), Pool()
         self._touched.total = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._no_bodies = wp.zeros(0, dtype=wp.transform, device=self.device)
@@ -183,7 +195,7 @@ class RigidContacts:
         if not self.active:
             return []
         triangles = self.midphase.kernels if self.midphase else []
-        rows = [write_rigid_rows, count_losses, *self.memory.kernels]
+        rows = [write_kinds, write_rigid_rows, count_losses, *self.memory.kernels]
         return [place_shapes, *self.broad_phase.kernels, self._collide_pairs, *triangles, *rows]
 
     # ---- buffers
@@ -192,6 +204,8 @@ class RigidContacts:
         self._room = self.broad_phase.room
         for name in ("number", "end", "start"):
             setattr(self._touched, name, wp.zeros(self._room, dtype=wp.int32, device=self.device))
+        for name in ("kind", "pair"):
+            setattr(self._order, name, wp.zeros(2 * self._room if self._sorts else 0, dtype=wp.int32, device=self.device))
         if self.midphase:
             self.midphase.reserve_pairs(self._room)
 
@@ -259,10 +273,14 @@ class RigidContacts:
         self._place(state, dt, recorder)
         recorder.alone(self._touched.total.zero_)
         self.broad_phase.run(recorder)
-        inputs = [self.broad_phase.pairs, self._shapes.struct, self._places]
+        pairs, shapes = self.broad_phase.pairs, self._shapes.struct
+        if self._sorts:
+            recorder.launch(write_kinds, self._room, [pairs, shapes], [self._order])
+            recorder.alone(wp.utils.radix_sort_pairs, self._order.kind, self._order.pair, self._room)
+        inputs = [pairs, self._order, shapes, self._places]
         recorder.launch(self._collide_pairs, self.blocks, inputs, [self._touched, self._pool])
         if self.midphase:
-            self.midphase.run(*inputs, self._filters, self._touched, self._pool, recorder)
+            self.midphase.run(pairs, shapes, self._places, self._filters, self._touched, self._pool, recorder)
         recorder.alone(wp.utils.array_scan, self._touched.number, self._touched.end)
 
     def _place(self, state: State, dt: float | None, recorder: Any) -> None:

@@ -19,13 +19,14 @@ from hooke.geometry.shapes import shape_kind
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Shapes
 
-__all__ = ["BLOCK", "MESHES", "Pool", "Touched", "count_losses", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
-           "relative_pose", "take_room", "write_rigid_rows"]  # fmt: skip
+__all__ = ["BLOCK", "MESHES", "PairOrder", "Pool", "Touched", "count_losses", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
+           "relative_pose", "take_room", "write_kinds", "write_rigid_rows"]  # fmt: skip
 
 BLOCK = wp.constant(16)
 """Pairs that a thread of a CPU does at a time."""
 SURELY = wp.constant(1.0001)
 """Square of a distance of origins, relative to that of balls that touch, beyond which shapes are apart in spite of rounding."""
+LAST_KIND = wp.constant(1 << 20)
 MESHES = (GeoType.MESH, GeoType.HFIELD)
 """Shapes that are looked at triangle by triangle."""
 
@@ -40,6 +41,16 @@ class Touched:
     end: wp.array(dtype=wp.int32)
     start: wp.array(dtype=wp.int32)
     total: wp.array(dtype=wp.int32)
+
+
+@wp.struct
+class PairOrder:
+    """The order in which pairs are treated: by the types of their shapes, so that neighbouring threads do the same. Both arrays are twice
+    as long as there is room for pairs, for sorting; empty ones leave the pairs as they are.
+    """
+
+    kind: wp.array(dtype=wp.int32)
+    pair: wp.array(dtype=wp.int32)
 
 
 @wp.struct
@@ -125,6 +136,19 @@ def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
     return found.count
 
 
+@wp.kernel(enable_backward=False)
+def write_kinds(work: Work, pairs: ShapePairs, shapes: Shapes, order: PairOrder):
+    """Every pair with a number for the types of both shapes; what is no pair comes last."""
+    p = first_item(work, wp.tid())
+    while p >= 0:
+        order.pair[p] = p
+        order.kind[p] = LAST_KIND
+        if p < pair_count(pairs):
+            a, b = ordered(pairs.owner[p], pairs.other[p], shapes)
+            order.kind[p] = shapes.type[a] * 16 + shapes.type[b]
+        p = next_item(work, p)
+
+
 @functools.cache
 def make_collide_pairs(codes: tuple[int, ...]) -> Any:
     """The narrow phase of convex shapes, for the kinds of a scene."""
@@ -132,11 +156,16 @@ def make_collide_pairs(codes: tuple[int, ...]) -> Any:
     mesh, hfield = int(GeoType.MESH), int(GeoType.HFIELD)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def collide_pairs(work: Work, pairs: ShapePairs, shapes: Shapes, places: Places, touched: Touched, pool: Pool):
+    def collide_pairs(
+        work: Work, pairs: ShapePairs, order: PairOrder, shapes: Shapes, places: Places, touched: Touched, pool: Pool
+    ):  # fmt: skip
         block = first_item(work, wp.tid())
         while block >= 0:
             count = pair_count(pairs)
-            for p in range(BLOCK * block, wp.min(BLOCK * block + BLOCK, pairs.owner.shape[0])):
+            for n in range(BLOCK * block, wp.min(BLOCK * block + BLOCK, pairs.owner.shape[0])):
+                p = n
+                if order.pair.shape[0] > 0:
+                    p = order.pair[n]
                 kept = int(0)
                 if p < count:
                     a, b = ordered(pairs.owner[p], pairs.other[p], shapes)

@@ -199,6 +199,23 @@ def test_the_same_for_any_number_of_workers(broad_phase, monkeypatch):
     assert same(found[0], found[1]) and same(found[0], found[2])
 
 
+@pytest.mark.parametrize("broad_phase", ["explicit", "nxn", "sap"])
+def test_pairs_in_the_order_of_their_kinds_have_the_same_rows(broad_phase):
+    """As a GPU treats them."""
+    model = tilted_scene()
+    expected = rows_of(detect(model))
+    pipeline = CollisionPipeline(model, broad_phase=broad_phase, shape_pairs_max=1)
+    pipeline.rigid._sorts = True
+    pipeline.rigid._reserve_pairs()
+    contacts = pipeline.contacts()
+    for _ in range(2):
+        pipeline.collide(model.state(), contacts)
+        assert same(rows_of(contacts), expected)
+    kinds = pipeline.rigid._order.kind.numpy()[: pipeline.rigid.broad_phase.room]
+    assert (np.diff(kinds) >= 0).all()
+    assert len(np.unique(kinds)) > 3
+
+
 def moved(model, k):
     state = model.state()
     q = state.body_q.numpy()
