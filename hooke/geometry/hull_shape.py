@@ -1,7 +1,7 @@
 """Convex hulls as the contact of two shapes asks them: the corners and triangles of a ``wp.Mesh``, all of them every time.
 
-A face of a hull is the plane of the triangle whose normal is nearest to the direction asked for, with all corners that lie in it. Its
-outline is wound like a gift: from each corner to the one that leaves all others on the left.
+A face of a hull is the plane of that triangle around the farthest corner whose normal is nearest to the direction asked for, with all
+corners that lie in it. Its outline is wound like a gift: from each corner to the one that leaves all others on the left.
 """
 
 from __future__ import annotations
@@ -52,6 +52,17 @@ def triangle_normal(g: ShapeGeometry, f: int):
 
 
 @wp.func
+def touches(g: ShapeGeometry, f: int, p: wp.vec3, tolerance: float):
+    """Whether a triangle has a corner at ``p``; corners may have copies."""
+    mesh = wp.mesh_get(g.source)
+    found = bool(False)
+    for k in range(3):
+        if wp.length_sq(hull_point(g, mesh.indices[3 * f + k]) - p) <= tolerance * tolerance:
+            found = True
+    return found
+
+
+@wp.func
 def next_corner(g: ShapeGeometry, normal: wp.vec3, height: float, tolerance: float, current: int):
     """The corner in the plane after ``current``, anticlockwise: all others lie left of the way to it."""
     mesh = wp.mesh_get(g.source)
@@ -76,21 +87,23 @@ def hull_face(n: wp.vec3, g: ShapeGeometry):
     normal = wp.vec3()
     first = int(0)
     best = float(-2.0)
-    for f in range(mesh.indices.shape[0] / 3):
-        candidate = triangle_normal(g, f)
-        if wp.dot(candidate, n) > best + 1.0e-6:
-            best = wp.dot(candidate, n)
-            normal = candidate
-            first = f
     tolerance = FLAT * g.radius
+    p = hull_point(g, farthest(wp.vec3d(wp.float64(n[0]), wp.float64(n[1]), wp.float64(n[2])), g))
+    for f in range(mesh.indices.shape[0] / 3):
+        if touches(g, f, p, tolerance):
+            candidate = triangle_normal(g, f)
+            if wp.dot(candidate, n) > best + 1.0e-6:
+                best = wp.dot(candidate, n)
+                normal = candidate
+                first = f
     height = wp.dot(normal, hull_point(g, mesh.indices[3 * first]))
     corners = Corners()
     ids = Ids()
     start = mesh.indices[3 * first]
     across = wp.normalize(hull_point(g, mesh.indices[3 * first + 1]) - hull_point(g, start))
     for i in range(mesh.points.shape[0]):  # farthest along a side, so that it is a corner of the outline
-        p = hull_point(g, i)
-        if wp.dot(normal, p) >= height - tolerance and wp.dot(across, p) > wp.dot(across, hull_point(g, start)) + tolerance:
+        q = hull_point(g, i)
+        if wp.dot(normal, q) >= height - tolerance and wp.dot(across, q) > wp.dot(across, hull_point(g, start)) + tolerance:
             start = i
     count = int(0)
     current = start
@@ -114,7 +127,7 @@ def hull_edge(n: wp.vec3, g: ShapeGeometry):
     best = float(2.0)
     for k in range(mesh.indices.shape[0]):
         f = k / 3
-        if mesh.indices[k] == corner:
+        if wp.length_sq(hull_point(g, mesh.indices[k]) - p) <= FLAT * FLAT * g.radius * g.radius:
             for j in range(1, 3):
                 i = mesh.indices[3 * f + (k + j) % 3]
                 drop = wp.abs(wp.dot(n, unit(hull_point(g, i) - p, n)))
