@@ -14,6 +14,10 @@ from hooke.geometry.profile import unit
 FLAT = wp.constant(1.0e-4)
 """Part of the radius of a hull by which corners may lie off the plane of a face."""
 
+LEVEL = wp.constant(64)
+"""Most corners that are looked at in the plane of a face."""
+Level = wp.types.vector(length=65, dtype=wp.int32)
+
 
 @wp.func
 def hull_point(g: ShapeGeometry, i: int):
@@ -63,20 +67,33 @@ def touches(g: ShapeGeometry, f: int, p: wp.vec3, tolerance: float):
 
 
 @wp.func
-def next_corner(g: ShapeGeometry, normal: wp.vec3, height: float, tolerance: float, current: int):
-    """The corner in the plane after ``current``, anticlockwise: all others lie left of the way to it."""
+def in_plane(g: ShapeGeometry, normal: wp.vec3, height: float, tolerance: float):
+    """Corners that lie in a plane, their number last."""
     mesh = wp.mesh_get(g.source)
+    found = Level()
+    count = int(0)
+    for i in range(mesh.points.shape[0]):
+        if wp.dot(normal, hull_point(g, i)) >= height - tolerance and count < LEVEL:
+            found[count] = i
+            count += 1
+    found[LEVEL] = count
+    return found
+
+
+@wp.func
+def next_corner(g: ShapeGeometry, normal: wp.vec3, level: Level, tolerance: float, current: int):
+    """The corner in the plane after ``current``, anticlockwise: all others lie left of the way to it."""
     here = hull_point(g, current)
     best = current
     side = wp.vec3()
-    for i in range(mesh.points.shape[0]):
-        offset = hull_point(g, i) - here
-        if wp.dot(normal, hull_point(g, i)) >= height - tolerance and wp.length_sq(offset) > tolerance * tolerance:
+    for k in range(level[LEVEL]):
+        offset = hull_point(g, level[k]) - here
+        if wp.length_sq(offset) > tolerance * tolerance:
             turn = wp.dot(normal, wp.cross(side, offset))
-            level = wp.abs(turn) <= 1.0e-6 * wp.length(side) * wp.length(offset)
-            farther = level and wp.length_sq(offset) > wp.length_sq(side)
-            if best == current or farther or (turn < 0.0 and not level):
-                best = i
+            straight = wp.abs(turn) <= 1.0e-6 * wp.length(side) * wp.length(offset)
+            farther = straight and wp.length_sq(offset) > wp.length_sq(side)
+            if best == current or farther or (turn < 0.0 and not straight):
+                best = level[k]
                 side = offset
     return best
 
@@ -96,22 +113,21 @@ def hull_face(n: wp.vec3, g: ShapeGeometry):
                 best = wp.dot(candidate, n)
                 normal = candidate
                 first = f
-    height = wp.dot(normal, hull_point(g, mesh.indices[3 * first]))
-    corners = Corners()
-    ids = Ids()
+    level = in_plane(g, normal, wp.dot(normal, hull_point(g, mesh.indices[3 * first])), tolerance)
     start = mesh.indices[3 * first]
     across = wp.normalize(hull_point(g, mesh.indices[3 * first + 1]) - hull_point(g, start))
-    for i in range(mesh.points.shape[0]):  # farthest along a side, so that it is a corner of the outline
-        q = hull_point(g, i)
-        if wp.dot(normal, q) >= height - tolerance and wp.dot(across, q) > wp.dot(across, hull_point(g, start)) + tolerance:
-            start = i
+    for k in range(level[LEVEL]):  # farthest along a side, so that it is a corner of the outline
+        if wp.dot(across, hull_point(g, level[k]) - hull_point(g, start)) > tolerance:
+            start = level[k]
+    corners = Corners()
+    ids = Ids()
     count = int(0)
     current = start
     while count < CORNERS:
         corners[count] = hull_point(g, current)
         ids[count] = current
         count += 1
-        current = next_corner(g, normal, height, tolerance, current)
+        current = next_corner(g, normal, level, tolerance, current)
         if current == start:
             break
     return Face(count, normal, corners, ids)
