@@ -40,8 +40,8 @@ CLOSE = wp.constant(wp.float64(1.0e-3))
 REPEATS = wp.constant(3)
 PRECISION = wp.constant(wp.float64(1.0e-6))
 """Part of their distance, about a hundredth of their size, up to which moved shapes have to be known."""
-SAME = wp.constant(wp.float64(1.0e-8))
-"""1 - cos of the angle up to which two normals are the same."""
+SAME = wp.constant(wp.float64(5.0e-9))
+"""1 - cos of the angle up to which two normals are the same, half a square of 1e-4."""
 
 Hull = wp.types.matrix(shape=(40, 3), dtype=wp.float64)
 Normals = wp.types.matrix(shape=(76, 3), dtype=wp.float64)
@@ -272,7 +272,7 @@ def make_penetration(corner: Any, closest: Any) -> Any:
                 break
             n = c.normal
             h = shorter
-            if turned <= SAME:
+            if turned * out * out <= SAME * size * size:  # the next turn is about as much smaller as the way out is than the shapes
                 break
         return Closest(OVERLAP, -h, n, point0, point1, Simplex(), 0)
 

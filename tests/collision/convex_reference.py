@@ -9,8 +9,8 @@ import numpy as np
 
 from hooke.geometry import GeoType
 
-STEPS = 70
-AROUND = 24
+STEPS = 40
+AROUND = 16
 
 
 def unit(v):
@@ -94,7 +94,7 @@ def special_directions(a, b, r, t):
     return np.concatenate((n, -n), axis=1)
 
 
-def signed_distance(a, b, q, t, seed=0, starts=4):
+def signed_distance(a, b, q, t, seed=0, starts=3):
     """Signed distances (m,) of b at poses (q, t) from a, and the directions (m, 3)."""
     rng = np.random.default_rng(seed)
     r = rotation(q)
@@ -113,6 +113,6 @@ def signed_distance(a, b, q, t, seed=0, starts=4):
         direction = np.take_along_axis(trial, k[..., None], axis=2)[:, :, 0]
         n = np.where((better > s)[..., None], direction, n)
         s = np.maximum(s, better)
-        width *= 0.8
+        width *= 0.7
     k = s.argmax(axis=1)
     return s[np.arange(m), k], n[np.arange(m), k]

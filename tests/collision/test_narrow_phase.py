@@ -309,6 +309,17 @@ def test_count_is_constant_under_small_motions(name, offset):
     assert area.min() > 0.6 * area.max()
 
 
+def test_a_grain_on_a_mountain():
+    """A box of a millimetre far out on one of a hundred metres: as exact as single precision says where it is."""
+    poses = [(30.0, 20.0, 50.0005 - 2e-5, *UPRIGHT), (-49.0, 49.0, 50.0005 - 2e-5, *turned("z", 30.0))]
+    for small in (geometry(GeoType.BOX, (5e-4, 5e-4, 5e-4)), cube_hull((1e-3, 1e-3, 1e-3))):
+        m = ask(geometry(GeoType.BOX, (50.0, 50.0, 50.0)), small, poses, 1e-4)
+        assert (m["count"] == 4).all()
+        assert np.abs(m["distance"] + 2e-5).max() < 1e-5
+        assert np.abs(np.abs(m["point1"]) - 5e-4).max() < 2e-5
+        assert np.allclose(m["normal"], (0.0, 0.0, 1.0), atol=1e-6)
+
+
 def as_sets_agree(p, q, there, tolerance):
     """Whether every point of p (m, 4, 3) has one of q near it, and the other way round."""
     d = np.linalg.norm(p[:, :, None] - q[:, None], axis=3)
