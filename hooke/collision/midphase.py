@@ -25,7 +25,6 @@ from hooke.collision.triangle_pairs import (
     list_triangles,
     make_surfaces,
     mesh_first,
-    vertex_of,
 )
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.tables import Shapes
@@ -103,7 +102,7 @@ def plane_contacts(
     best = no_points()
     total = int(0)
     for i in range(mesh.points.shape[0]):
-        x = wp.transform_point(pose, vertex_of(s, i, shapes))
+        x = wp.transform_point(pose, wp.cw_mul(mesh.points[i], shapes.scale[s]))
         if x[2] < reach:
             if reduces != 0:
                 best = offer(best, wp.vec3(x[0], x[1], 0.0), up, x[2], i)
@@ -118,7 +117,7 @@ def plane_contacts(
         return 0
     at = start
     for i in range(mesh.points.shape[0]):
-        q = vertex_of(s, i, shapes)
+        q = wp.cw_mul(mesh.points[i], shapes.scale[s])
         x = wp.transform_point(pose, q)
         if x[2] < reach and (reduces == 0 or is_kept(best, i)):
             pool.point0[at] = wp.vec3(x[0], x[1], 0.0)
@@ -181,7 +180,7 @@ class Midphase:
                  device: Any):  # fmt: skip
         self.device, self._reduces = device, int(reduces)
         chosen = np.flatnonzero(np.isin(columns["type"], MESHES))
-        self._surfaces = make_surfaces(chosen, len(columns["type"]), sources, device)
+        self._surfaces = make_surfaces(chosen, columns["scale"], sources, device)
         self._collide_triangles = make_collide_triangles(kinds)
         self._found, self._each, self._pool = TrianglePairs(), Touched(), Pool()
         self._each.total = wp.zeros(1, dtype=wp.int32, device=device)
@@ -234,9 +233,9 @@ class Midphase:
         """Add the contacts of all pairs with triangles to the common pool; launches only."""
         count, found, each = len(self._found.end), self._found, self._each
         recorder.alone(each.total.zero_)
-        recorder.launch(list_triangles, count, [0, pairs, shapes, places, filters], [found])
+        recorder.launch(list_triangles, count, [0, pairs, shapes, places, filters, self._surfaces], [found])
         recorder.alone(wp.utils.array_scan, found.number, found.end)
-        recorder.launch(list_triangles, count, [1, pairs, shapes, places, filters], [found])
+        recorder.launch(list_triangles, count, [1, pairs, shapes, places, filters, self._surfaces], [found])
         inputs = [pairs, found, shapes, places, self._surfaces]
         recorder.launch(self._collide_triangles, -(-self.room[0] // int(TRIANGLES)), inputs, [each, self._pool])
         inputs = [self._reduces, pairs, shapes, places, filters, self._surfaces, found, each, self._pool]

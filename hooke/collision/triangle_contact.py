@@ -69,15 +69,16 @@ def make_collide_triangles(codes: tuple[int, ...]) -> Any:
                 for turn in range(wp.where(other.type == SHEET, 2, 1)):
                     mine = either(turn, own, other)
                     way = either_pose(turn, pose)
-                    neighbours = neighbours_of(wp.where(turn == 0, a, b), wp.where(turn == 0, found.first[c], found.second[c]), mine,
-                                               shapes, surfaces)  # fmt: skip
                     theirs = either(turn, other, own)
                     sunk = float(0.0)
                     meets = bool(True)
                     if other.type == SHEET:
-                        meets = faces(mine, theirs, way)
+                        surface = wp.where(turn == 0, a, b)
+                        meets = may_meet(mine, theirs, way, reach) and not is_buried(surface, mine, theirs, way, shapes)
                         sunk = depth_below(mine, theirs, way)
                     if meets:
+                        neighbours = neighbours_of(wp.where(turn == 0, a, b), wp.where(turn == 0, found.first[c], found.second[c]), mine,
+                                                   shapes, surfaces)  # fmt: skip
                         seen = sunk_again(
                             mine, sunk, reach, contact(mine, theirs, lifted(mine, way, sunk), reach + sunk, neighbours)
                         )
@@ -134,6 +135,48 @@ def faces(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform):
     normals of the sheets around on one side, its reverse on the other: two of the sheets look at each other, and the rest may be left out.
     """
     return wp.dot(sheet_normal(g), wp.transform_vector(pose, sheet_normal(other))) < -FACING
+
+
+@wp.func
+def may_meet(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform, reach: float):
+    """Whether another sheet looks at the front of a sheet and is not beyond the reach of its plane or of one of its sides."""
+    if not faces(g, other, pose):
+        return False
+    normal = sheet_normal(g)
+    lowest = float(1.0e30)
+    beside = wp.vec4(1.0e30)
+    for k in range(4):
+        p = wp.transform_point(pose, other.sheet[k])
+        lowest = wp.min(lowest, wp.dot(p - g.sheet[0], normal))
+        for j in range(4):
+            q = g.sheet[j]
+            side = wp.cross(g.sheet[(j + 1) % 4] - q, normal)  # zero for the side that a triangle lacks
+            beside[j] = wp.min(beside[j], wp.dot(p - q, wp.normalize(side)))
+    return lowest <= reach and wp.max(beside) <= reach
+
+
+@wp.func
+def is_buried(s: int, g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform, shapes: Shapes):
+    """Whether another sheet is so far behind a triangle of shape ``s`` that it is small, seen from there, and another part of the
+    surface is much nearer to it.
+    """
+    normal = sheet_normal(g)
+    shallowest = float(1.0e30)
+    middle = wp.vec3(0.0)
+    for k in range(3):
+        p = wp.transform_point(pose, other.sheet[k])
+        shallowest = wp.min(shallowest, -wp.dot(p - g.sheet[0], normal))
+        middle += p / 3.0
+    if not has_triangles(s, shapes) or other.radius > 0.5 * shallowest:
+        return False
+    scale = shapes.scale[s]
+    least = wp.min(wp.abs(scale[0]), wp.min(wp.abs(scale[1]), wp.abs(scale[2])))
+    reach = (NEARER - 0.2) * shallowest  # so that it is for every point of the other
+    seen = wp.mesh_query_point_no_sign(shapes.source_ptr[s], wp.cw_div(middle, scale), reach / least)
+    if not seen.result:
+        return False
+    nearest = wp.cw_mul(wp.mesh_eval_position(shapes.source_ptr[s], seen.face, seen.u, seen.v), scale)
+    return wp.length(middle - nearest) < reach
 
 
 @wp.func

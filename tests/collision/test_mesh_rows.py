@@ -234,16 +234,22 @@ def test_captures():
         assert same(rows_of(contacts), expected)
 
 
-def test_vertices_across_sides():
+def test_corners_across_sides():
     """Of two triangles with a common side, also where the vertices are doubled; none at a free side or where three meet."""
     vertices = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
-    shared = across_sides(vertices, np.array([[0, 1, 2], [0, 2, 3]]))
-    assert shared.tolist() == [-1, -1, 3, 1, -1, -1]
-    doubled = across_sides(np.concatenate([vertices, vertices]), np.array([[0, 1, 2], [4, 6, 7]]))
-    assert doubled.tolist() == [-1, -1, 7, 1, -1, -1]
-    fan = np.array([[0, 1, 2], [1, 0, 3], [0, 1, 3]])
-    assert across_sides(vertices, fan)[[0, 3, 6]].tolist() == [-1, -1, -1]
-    turned = np.array([[0, 1, 2], [0, 3, 2]])  # runs the other way round: no neighbour
-    assert across_sides(vertices, turned)[2] == -1
+
+    def across(vertices, triangles):
+        corners = across_sides(vertices, np.array(triangles))
+        return np.where(corners >= 0, np.array(triangles).reshape(-1)[corners], -1).tolist()
+
+    assert across(vertices, [[0, 1, 2], [0, 2, 3]]) == [-1, -1, 3, 1, -1, -1]
+    assert across(np.concatenate([vertices, vertices]), [[0, 1, 2], [4, 6, 7]]) == [-1, -1, 7, 1, -1, -1]
+    fan = across(vertices, [[0, 1, 2], [1, 0, 3], [0, 1, 3]])
+    assert [fan[0], fan[3], fan[6]] == [-1, -1, -1]
+    assert across(vertices, [[0, 1, 2], [0, 3, 2]])[2] == -1  # runs the other way round: no neighbour
     cube = np.asarray(BOX.indices).reshape(-1, 3)
-    assert (across_sides(np.asarray(BOX.vertices), cube) >= 0).all()
+    found = across_sides(np.asarray(BOX.vertices), cube)
+    assert (found >= 0).all()
+    own, other = cube[np.arange(len(found)) // 3], cube[found // 3]
+    assert [len(set(a) & set(b)) for a, b in zip(own.tolist(), other.tolist(), strict=True)] == [2] * len(found)
+    assert all(corner not in face for corner, face in zip(cube.reshape(-1)[found].tolist(), own.tolist(), strict=True))
