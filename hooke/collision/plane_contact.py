@@ -14,6 +14,7 @@ import warp as wp
 
 from hooke.collision.manifold import Candidates, Manifold, choose, place_face, slack_of
 from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
+from hooke.geometry.plane import DEPTH, INFINITE
 
 __all__ = ["add_witness", "make_any_plane_contact", "make_finite_plane_contact", "make_plane_contact"]
 
@@ -77,7 +78,7 @@ def plane_sheet(g: ShapeGeometry, centre: wp.vec3, around: float):
     low = wp.vec2()
     high = wp.vec2()
     for k in range(2):
-        half = wp.where(g.scale[k] > 0.0, 0.5 * g.scale[k], 1.0e30)
+        half = wp.where(g.scale[k] > 0.0, 0.5 * g.scale[k], INFINITE)
         low[k] = wp.max(-half, centre[k] - around)
         high[k] = wp.max(wp.min(half, centre[k] + around), low[k])
     sheet.sheet[0] = wp.vec3(low[0], low[1], 0.0)
@@ -85,6 +86,9 @@ def plane_sheet(g: ShapeGeometry, centre: wp.vec3, around: float):
     sheet.sheet[2] = wp.vec3(high[0], high[1], 0.0)
     sheet.sheet[3] = wp.vec3(low[0], high[1], 0.0)
     sheet.radius = g.radius
+    width = wp.where(g.scale[0] > 0.0, g.scale[0], INFINITE)
+    length = wp.where(g.scale[1] > 0.0, g.scale[1], INFINITE)
+    sheet.scale[0] = DEPTH * wp.min(width, length)
     return sheet
 
 

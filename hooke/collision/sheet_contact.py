@@ -1,7 +1,9 @@
 """Triangles of meshes and heightfields, and finite planes: flat sheets with a front, against any convex shape.
 
-One-sided. A sheet pushes along its normal, or around its sides, never backwards: a shape that is nearest to its back, or wholly behind
-its plane, has no contact with it. One that reaches through comes back to the front, however deep.
+One-sided. A sheet pushes along its normal or around its sides, never backwards. A shape that reaches through it comes back to the front,
+however deep, if its origin lies in front; else only if that is the shortest way, since the sheet may be the far side of a thin wall. What
+is nearest to the back, or wholly behind the plane, has no contact. A finite plane is no wall, and lets go of a shape only when its
+origin lies a tenth of its shorter size behind it, as it does of points.
 
 Inner sides. A mesh is one surface, and a shape must not catch on the sides between its triangles. Let the nearest point lie on a side
 whose outward direction in the plane is e, m the normal of the neighbour across, n the normal of contact, f that of the sheet, and n lean
@@ -9,7 +11,8 @@ over that side, n . e > 0.
 
     The side does not stand out, m . e <= 0: the surface goes on there. The contact is the part of the shape above the sheet, along f.
     It stands out, and n lies between f and m: the contact is that of the side.
-    It stands out, and n lies beyond m, or is nearer to m than to f while it leans over another side as well: it is the neighbour's.
+    It stands out, and n lies beyond m, or is nearer to m than to f while it leans over another side as well or does not point to the
+    front: it is the neighbour's.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from hooke.collision.clip import clip_feature
 from hooke.collision.closest_cores import FAR, OVERLAP
 from hooke.collision.core import Core
 from hooke.collision.general_contact import make_contact_along, make_nearest
-from hooke.collision.manifold import Manifold, choose, place_face, slack_of
+from hooke.collision.manifold import Manifold, choose, one_point, place_face, slack_of
 from hooke.collision.plane_contact import add_witness
 from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
 from hooke.geometry.sheet import sheet_count, sheet_face, sheet_normal
@@ -89,11 +92,15 @@ def owner_of(g: ShapeGeometry, front: wp.vec3, neighbours: Sheet, p: wp.vec3, n:
                 nearest = wp.max(nearest, wp.dot(n, m))
                 if wp.dot(wp.cross(m, n), way) > TILTED * wp.length(n - wp.dot(n, way) * way):
                     owner = OTHER
-    if owner == FACE and (nearest > wp.dot(n, front) + TILTED):
+    if nearest > wp.dot(n, front) + TILTED and (owner == FACE or wp.dot(n, front) <= TILTED):
         owner = OTHER
-    if owner == OWN and wp.dot(n, front) <= 0.0:
-        owner = FACE
     return owner
+
+
+@wp.func
+def along_front(front: wp.vec3, p: wp.vec3, distance: float, relative: wp.transform):
+    """A round shape whose lowest point is beside the sheet: at ``p``, as deep as the shortest way out."""
+    return one_point(front, p, wp.transform_point(wp.transform_inverse(relative), p + distance * front), distance, 7 << 24)
 
 
 def make_sheet_contact(core: Core) -> Any:
@@ -136,21 +143,27 @@ def make_sheet_contact(core: Core) -> Any:
             return Manifold()
         slack = slack_of(a, b)
         limits = wp.vec3(reach, reach + slack, slack)
-        if in_sheet(a, front, lowest, wp.max(-height, 0.0)):
+        before = wp.dot(wp.transform_get_translation(relative) - a.sheet[0], front) >= -a.scale[0]
+        if before and in_sheet(a, front, lowest, wp.max(-height, 0.0)):
             return contact_on_face(a, b, relative, lowest, limits)
         c = nearest(a, b, relative, reach)
         if c.state == FAR:
             return Manifold()
         n = wp.vec3(wp.float32(c.normal[0]), wp.float32(c.normal[1]), wp.float32(c.normal[2]))
         p = wp.vec3(wp.float32(c.point0[0]), wp.float32(c.point0[1]), wp.float32(c.point0[2]))
-        if c.state != OVERLAP and wp.dot(n, front) <= 0.0:
-            return Manifold()
-        if b.type == SHEET:
-            if wp.dot(wp.transform_vector(relative, sheet_normal(b)), n) > 0.0:
-                return Manifold()
         owner = owner_of(a, front, neighbours, p, n, 0.1 * slack)
         if owner == OTHER:
             return Manifold()
+        if wp.dot(n, front) <= 0.0:
+            found = Manifold()
+            if before and c.state == OVERLAP:
+                found = contact_on_face(a, b, relative, lowest, limits)
+                if found.count == 0:
+                    found = along_front(front, p, wp.float32(c.distance) - radius, relative)
+            return found
+        if b.type == SHEET:
+            if wp.dot(wp.transform_vector(relative, sheet_normal(b)), n) > 0.0:
+                return Manifold()
         if owner == FACE or wp.length(n - front) < STRAIGHT:
             found = contact_on_face(a, b, relative, lowest, limits)
             if owner == FACE or found.count > 0:

@@ -37,7 +37,8 @@ class ShapeGeometry:
 
     ``type`` is its :class:`~hooke.geometry.kind.GeoType`, ``scale`` as in ``shape_scale`` [m], ``source`` the handle of the mesh of
     a convex hull, else 0. ``radius`` [m], of a ball around its origin that holds it, scales tolerances. A sheet has its corners in
-    ``sheet``, anticlockwise seen from its front, a triangle the last one twice.
+    ``sheet``, anticlockwise seen from its front, a triangle the last one twice, and in ``scale[0]`` how far behind its plane the origin
+    of a shape that it pushes to the front may lie [m].
     """
 
     type: wp.int32

@@ -152,15 +152,30 @@ def inverted(poses):
 
 @every_shape
 def test_triangles_have_one_side(code):
+    """What reaches through comes back to the front while its origin is there; what is behind is left alone."""
     b, _ = shape(code)
     vertices, triangles = [(-3.0, -3.0, 0.0), (3.0, -3.0, 0.0), (0.0, 4.0, 0.0)], np.array([[0, 1, 2]])
-    poses = [(0.0, 0.0, z, 0.1, 0.2, 0.3, 0.9273618495) for z in (-1.0, -0.1, 0.1, 1.0)]
+    poses = [(0.0, 0.0, z, 0.1, 0.2, 0.3, 0.9273618495) for z in (-1.0, -0.1, 0.0, 0.1, 1.0)]
     m = ask_triangles(vertices, triangles, b, poses, 0.01)[:, 0]
-    assert list(m["count"] > 0) == [False, True, True, False]
-    assert np.allclose(m["normal"][1:3], (0.0, 0.0, 1.0), atol=1e-5)
+    assert list(m["count"] > 0) == [False, False, True, True, False]
+    assert np.allclose(m["normal"][2:4], (0.0, 0.0, 1.0), atol=1e-5)
     d = distances(m).min(axis=1)
-    assert abs(d[2] - d[1] - 0.2) < 1e-4  # behind by 0.2 more: deeper by as much
-    assert d[2] < 0.0
+    assert abs(d[3] - d[2] - 0.1) < 1e-4  # higher by as much
+    assert d[3] < 0.0
+
+
+@every_shape
+def test_thin_wall(code):
+    """A shape that reaches through both faces of a wall is pushed back to the side where it is."""
+    b, body = shape(code)
+    poses = random_poses(200, 0.2, 5).astype(float)
+    down = -rotation(poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True))[:, 2]
+    poses[:, 2] = 0.005 + np.einsum("mi,mi->m", down, body.support(down)) - 0.02
+    found = ask_triangles(*box_mesh((1.5, 1.5, 0.005)), b, poses, 0.01)
+    hit = found["count"] > 0
+    assert hit.any(axis=1).all()
+    assert found["normal"][hit][:, 2].min() > 0.99
+    assert np.abs(distances(found).min(axis=(1, 2)) + 0.02).max() < 1e-3
 
 
 def test_ridge_has_normals_between_its_faces():
@@ -187,6 +202,36 @@ def test_sliver_and_flat_triangles():
         for name in ("normal", "distance", "point0", "point1"):
             assert np.isfinite(m[name]).all()
         assert (m["count"][:, 1] == 0).all()
+
+
+def fuzz_triangles(count, seed):
+    rng = np.random.default_rng(seed)
+    for code in SCALES:
+        size = 10.0 ** rng.uniform(-3.0, 2.0)
+        scale = np.asarray(SCALES[code]) * size * (10.0 ** rng.uniform(-3.0, 0.0, 3) if code != GeoType.CONVEX_MESH else 1.0)
+        b, _ = shape(code, scale)
+        vertices = rng.normal(size=(24, 3)) * 10.0 ** rng.uniform(-3.0, 2.0, (24, 1))
+        vertices[:8] = np.round(vertices[:8])
+        triangles = rng.integers(0, 24, (10, 3))  # with slivers and corners that coincide
+        poses = random_poses(count, 1.0, seed).astype(float)
+        poses[:, :3] *= size
+        poses[::3, :3] = vertices[rng.integers(0, 24, len(poses[::3]))]  # the origin on a corner
+        poses[::5, 3:] = UPRIGHT
+        m = ask_triangles(vertices, triangles, b, poses, 1e-3)
+        for name in ("normal", "distance", "point0", "point1"):
+            assert np.isfinite(m[name]).all()
+        hit = m["count"] > 0
+        assert np.abs(np.linalg.norm(m["normal"][hit], axis=1) - 1.0).max(initial=0.0) < 1e-4
+
+
+def test_fuzz_of_triangles():
+    fuzz_triangles(100, 0)
+
+
+@pytest.mark.slow
+def test_long_fuzz_of_triangles():
+    for seed in range(20):
+        fuzz_triangles(500, seed + 1)
 
 
 @every_shape
