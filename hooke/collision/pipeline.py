@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.baked import bake_meshes
+from hooke.collision.counters import finish_count
 from hooke.collision.options import check_broad_phase, check_sizes, refuse
 from hooke.collision.rigid import RigidContacts, RigidOptions
 from hooke.collision.soft import (
@@ -16,7 +17,6 @@ from hooke.collision.soft import (
     Pass,
     Poses,
     Sightings,
-    finish_count,
     make_detection,
     make_sightings,
     place_moving_shapes,

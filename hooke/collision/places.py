@@ -13,7 +13,7 @@ from hooke.model.enums import BodyFlags, ShapeFlags
 from hooke.model.shape_pairs import world_lists
 from hooke.model.tables import Bodies, Shapes
 
-__all__ = ["Places", "ShapeFilter", "Sight", "boxes_meet", "is_idle", "make_filter", "make_places", "may_collide", "owner_of",
+__all__ = ["Moving", "Places", "ShapeFilter", "boxes_meet", "is_idle", "make_filter", "make_places", "may_collide", "owner_of",
            "place_shapes", "plane_meets"]  # fmt: skip
 
 COLLIDE_SHAPES = wp.constant(int(ShapeFlags.COLLIDE_SHAPES))
@@ -24,9 +24,13 @@ ROUNDING = wp.constant(4.0 / 2.0**23)
 
 
 @wp.struct
-class Sight:
-    """How far a pass looks ahead: in the time ``dt`` [s] a shape moves at most ``most`` [m], for what detection is concerned."""
+class Moving:
+    """Where bodies are, and how far a pass looks ahead: in the time ``dt`` [s] a shape moves at most ``most`` [m], for what detection is
+    concerned. Velocities are read only if that is positive.
+    """
 
+    body_q: wp.array(dtype=wp.transform)
+    body_qd: wp.array(dtype=wp.spatial_vector)
     dt: wp.float32
     most: wp.float32
 
@@ -183,20 +187,16 @@ def plane_meets(p: int, s: int, shapes: Shapes, places: Places):
 
 
 @wp.func
-def way_of(
-    s: int, b: int, sight: Sight, shapes: Shapes, bodies: Bodies, body_q: wp.array(dtype=wp.transform), twist: wp.spatial_vector
-):
+def way_of(s: int, b: int, moving: Moving, shapes: Shapes, bodies: Bodies):
     """What a shape on body ``b`` may move in the time to look ahead: no point of it is faster."""
+    twist = moving.body_qd[b]
     arm = wp.transform_get_translation(shapes.transform[s]) - bodies.com[b]
     fastest = wp.length(wp.spatial_top(twist)) + wp.length(wp.spatial_bottom(twist)) * (wp.length(arm) + shapes.collision_radius[s])
-    return wp.min(sight.most, sight.dt * fastest)
+    return wp.min(moving.most, moving.dt * fastest)
 
 
 @wp.kernel(enable_backward=False)
-def place_shapes(
-    work: Work, shapes: Shapes, bodies: Bodies, pairs: ShapeFilter, sight: Sight, body_q: wp.array(dtype=wp.transform),
-    body_qd: wp.array(dtype=wp.spatial_vector), places: Places,
-):  # fmt: skip
+def place_shapes(work: Work, shapes: Shapes, bodies: Bodies, pairs: ShapeFilter, moving: Moving, places: Places):
     s = first_item(work, wp.tid())
     while s >= 0:
         b = shapes.body[s]
@@ -205,11 +205,11 @@ def place_shapes(
         arm = wp.vec3(0.0)
         ahead = float(0.0)
         if b >= 0:
-            arm = wp.quat_rotate(wp.transform_get_rotation(body_q[b]), base)
-            base = wp.transform_get_translation(body_q[b])
-            rotation = wp.transform_get_rotation(body_q[b]) * rotation
-            if sight.most > 0.0:
-                ahead = way_of(s, b, sight, shapes, bodies, body_q, body_qd[b])
+            arm = wp.quat_rotate(wp.transform_get_rotation(moving.body_q[b]), base)
+            base = wp.transform_get_translation(moving.body_q[b])
+            rotation = wp.transform_get_rotation(moving.body_q[b]) * rotation
+            if moving.most > 0.0:
+                ahead = way_of(s, b, moving, shapes, bodies)
         places.base[s] = base
         places.arm[s] = arm
         places.rotation[s] = rotation

@@ -14,7 +14,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.baked import bake_meshes
-from hooke.collision.places import Places, ShapeFilter, Sight, make_filter, make_places, place_shapes
+from hooke.collision.places import Moving, Places, ShapeFilter, make_filter, make_places, place_shapes
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import launch_directly
 from hooke.execution.work import whole_work
@@ -275,10 +275,11 @@ class ShapeQuery:
         """Move the shapes to where the bodies of a state are."""
         if self._shapes.count == 0:
             return
-        body_q = wp.zeros(0, dtype=wp.transform, device=self.device) if state.body_q is None else state.body_q
-        body_qd = wp.zeros(0, dtype=wp.spatial_vector, device=self.device)
+        moving = Moving()
+        moving.body_q = wp.zeros(0, dtype=wp.transform, device=self.device) if state.body_q is None else state.body_q
+        moving.body_qd = wp.zeros(0, dtype=wp.spatial_vector, device=self.device)
         work = whole_work(0, self._shapes.count)
-        inputs = [work, self._shapes.struct, self._bodies.struct, self._filters, Sight(), body_q, body_qd]
+        inputs = [work, self._shapes.struct, self._bodies.struct, self._filters, moving]
         dim = 1 if self.device.is_cpu else self._shapes.count
         launch_directly(_launch, place_shapes, dim, inputs, [self._places], self.device)
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.collision.broad_phase import AllPairs, BroadPhase, ListedPairs, TreePairs
+from hooke.collision.all_pairs import AllPairs
+from hooke.collision.broad_phase import BroadPhase
+from hooke.collision.listed_pairs import ListedPairs
 from hooke.collision.matching import ContactMemory
 from hooke.collision.midphase import Midphase
-from hooke.collision.places import Sight, make_filter, make_places, place_shapes
+from hooke.collision.places import Moving, make_filter, make_places, place_shapes
 from hooke.collision.rigid_rows import (
     BLOCK,
     MESHES,
@@ -23,6 +25,7 @@ from hooke.collision.rigid_rows import (
     write_kinds,
     write_rigid_rows,
 )
+from hooke.collision.tree_pairs import TreePairs
 from hooke.geometry.kind import GeoType
 from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ShapeFlags
@@ -92,7 +95,6 @@ class RigidContacts:
             return
         self.active = True
         types, scales = self._columns["type"], self._columns["scale"]
-        self._sight = Sight()
         barred = getattr(model, "shape_collision_filter_pairs", None) or ()
         self._filters = make_filter(
             types, scales, self._columns["world"], model.world_count, barred, options.include_static_kinematic_pairs, self.device
@@ -111,6 +113,7 @@ class RigidContacts:
         self._sorts = not self.device.is_cpu and len(kinds) > 1  # a CPU does one pair at a time
         self._touched, self._pool = Touched(), Pool()
         self._touched.total = wp.zeros(1, dtype=wp.int32, device=self.device)
+        self._moving = Moving()
         self._no_bodies = wp.zeros(0, dtype=wp.transform, device=self.device)
         self._no_twists = wp.zeros(0, dtype=wp.spatial_vector, device=self.device)
         self.rows = self._estimate()
@@ -284,10 +287,10 @@ class RigidContacts:
         recorder.alone(wp.utils.array_scan, self._touched.number, self._touched.end)
 
     def _place(self, state: State, dt: float | None, recorder: Any) -> None:
-        self._sight.dt, self._sight.most = self._ahead(dt)
-        body_q = self._no_bodies if state.body_q is None else state.body_q
-        body_qd = self._no_twists if state.body_qd is None else state.body_qd
-        inputs = [self._shapes.struct, self._bodies.struct, self._filters, self._sight, body_q, body_qd]
+        self._moving.dt, self._moving.most = self._ahead(dt)
+        self._moving.body_q = self._no_bodies if state.body_q is None else state.body_q
+        self._moving.body_qd = self._no_twists if state.body_qd is None else state.body_qd
+        inputs = [self._shapes.struct, self._bodies.struct, self._filters, self._moving]
         recorder.launch(place_shapes, self._shapes.count, inputs, [self._places])
 
     def write(self, contacts: Contacts, recorder: Any) -> None:
