@@ -253,6 +253,29 @@ def test_concentric(first, second):
 # Quality
 
 
+@pytest.mark.parametrize("first, second", [pair for pair in PAIRS if GeoType.BOX in pair], ids=lambda code: code.name.lower())
+def test_rigid_motion(first, second):
+    """Two shapes moved together have the same contact, as far as the pose between them has digits."""
+    from scipy.spatial.transform import Rotation
+
+    a, b = shape(first)[0], shape(second)[0]
+    poses = random_poses(300, 0.8, 3).astype(float)
+    before = ask(a, b, poses, 0.05)
+    motion, at = Rotation.random(300, random_state=1), np.random.default_rng(2).uniform(-10.0, 10.0, (300, 3))
+    q, t = Rotation.from_quat(poses[:, 3:]), poses[:, :3]
+    q0, q1 = (turn.as_quat().astype(np.float32) for turn in (motion, motion * q))
+    t0, t1 = at.astype(np.float32), (at + motion.apply(t)).astype(np.float32)
+    back = Rotation.from_quat(q0).inv()
+    after = ask(a, b, np.concatenate((back.apply(t1 - t0), (back * Rotation.from_quat(q1)).as_quat()), axis=1), 0.05)
+    hit = (before["count"] > 0) & (after["count"] > 0)
+    assert hit.sum() > 100
+    assert ((before["count"] > 0) != (after["count"] > 0)).sum() <= 1
+    assert np.abs(nearest(before)[hit] - nearest(after)[hit]).max() < 8.4e-4
+    same = np.linalg.norm(before["normal"][hit] - after["normal"][hit], axis=1) < 1e-3
+    assert same.mean() > 0.98
+    assert (before["count"][hit][same] == after["count"][hit][same]).mean() > 0.97
+
+
 def turned(axis, degrees):
     from scipy.spatial.transform import Rotation
 
