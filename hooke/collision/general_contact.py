@@ -1,7 +1,8 @@
 """Any two convex shapes: their nearest points or the shortest way out, then all points of the faces and edges that meet there.
 
 If a face of one shape looks along the normal, up to a tolerance of the distance and, of shapes that are apart, of the place of the
-nearest points, its own normal is taken and the feature of the other shape is clipped against it. Else two edges that are nearly
+nearest points, its own normal is taken and the feature of the other shape is clipped against it, provided that the lowest point of that
+shape lies above the face. Else two edges that are nearly
 parallel touch along what they have in common, and everything else in a point.
 """
 
@@ -18,12 +19,14 @@ from hooke.collision.core import Core
 from hooke.collision.manifold import Candidates, Manifold, choose, place_face, slack_of
 from hooke.collision.penetration import make_penetration
 from hooke.collision.plane_contact import add_witness
-from hooke.geometry.convex import Face, ShapeGeometry
+from hooke.geometry.convex import CORNERS, Face, ShapeGeometry, vertex
 
 __all__ = ["make_contact_along", "make_general_contact", "make_nearest", "preferred"]
 
 ALONG = wp.constant(0.7)
 """Cosine between the normals of a face and of contact up to which the face may take its place."""
+BULGE = wp.constant(0.0171)
+"""Height of the arc above a side of a polygon of 12 corners, relative to the diameter."""
 PRECISION = wp.constant(wp.float64(1.0e-9))
 """Part of their distance up to which shapes that are apart are known."""
 PARALLEL = wp.constant(0.02)
@@ -48,6 +51,14 @@ def preferred(s0: float, s1: float, f0: Face, f1: Face, tie: float):
 
 
 @wp.func
+def bulge_of(f: Face):
+    """How far a round face reaches beyond the sides between its corners."""
+    if f.count < CORNERS:
+        return float(0.0)
+    return BULGE * wp.length(f.corners[0] - f.corners[6])
+
+
+@wp.func
 def along_normal(e: Face, normal: wp.vec3):
     """Whether an edge is nearly perpendicular to the normal."""
     along = e.corners[1] - e.corners[0]
@@ -60,12 +71,19 @@ def make_contact_along(core: Core) -> Any:
     support, face, edge, radius_of = core.support, core.face, core.edge, core.radius
 
     @wp.func
-    def face_separation(f: Face, g: ShapeGeometry, pose: wp.transform):
-        """How far a shape is in front of a face."""
+    def nearest_to_face(f: Face, g: ShapeGeometry, pose: wp.transform):
+        """The point of the core of a shape that is lowest above a face."""
         d = wp.transform_vector(wp.transform_inverse(pose), -f.normal)
         s = support(wp.vec3d(wp.float64(d[0]), wp.float64(d[1]), wp.float64(d[2])), g)
-        p = wp.transform_point(pose, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
-        return wp.dot(p - f.corners[0], f.normal)
+        return wp.transform_point(pose, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
+
+    @wp.func
+    def points_on_face(f: Face, other: Face, lowest: wp.vec3, slack: float, flip: float):
+        """Points of the other feature above a face; none if the lowest point of the other shape is not above it."""
+        below = clip_feature(f, vertex(lowest, f.normal, 63), slack + bulge_of(f), flip)
+        if below.count == 0:
+            return below
+        return add_witness(clip_feature(f, other, slack, flip), below.point[0], below.distance[0], 0.1 * slack)
 
     @wp.func
     def edges_along(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, normal: wp.vec3):
@@ -91,22 +109,25 @@ def make_contact_along(core: Core) -> Any:
         f1 = place_face(face(wp.transform_vector(wp.transform_inverse(relative), -normal), b), relative)
         s0 = float(-1.0e30)
         s1 = float(-1.0e30)
+        q0 = wp.vec3()
+        q1 = wp.vec3()
         if f0.count > 2 and wp.dot(f0.normal, normal) > ALONG and s * wp.length(f0.normal - normal) < sideways:
-            s0 = face_separation(f0, b, relative)
+            q1 = nearest_to_face(f0, b, relative)
+            s0 = wp.dot(q1 - f0.corners[0], f0.normal)
         if f1.count > 2 and -wp.dot(f1.normal, normal) > ALONG and s * wp.length(f1.normal + normal) < sideways:
-            s1 = face_separation(f1, a, wp.transform_identity())
+            q0 = nearest_to_face(f1, a, wp.transform_identity())
+            s1 = wp.dot(q0 - f1.corners[0], f1.normal)
         found = Candidates()
         if wp.max(s0, s1) >= least:
             if s0 < least or (s1 >= least and preferred(s0, s1, f0, f1, slack)):
-                normal = -f1.normal
-                found = clip_feature(f1, f0, slack, -1.0)
+                found = points_on_face(f1, f0, q0, slack, -1.0)
+                normal = wp.where(found.count > 0, -f1.normal, normal)
             else:
-                normal = f0.normal
-                found = clip_feature(f0, f1, slack, 1.0)
-        else:
+                found = points_on_face(f0, f1, q1, slack, 1.0)
+                normal = wp.where(found.count > 0, f0.normal, normal)
+        if found.count == 0:
             found = edges_along(a, b, relative, normal)
-        distance = wp.dot(p1 - p0, normal)
-        found = add_witness(found, p0, distance, 0.1 * slack)
+            found = add_witness(found, p0, wp.dot(p1 - p0, normal), 0.1 * slack)
         return choose(found, normal, relative, wp.vec3(reach, reach + slack, slack), wp.vec2(radius_of(a), radius_of(b)))
 
     return contact_along

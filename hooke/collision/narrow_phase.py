@@ -31,18 +31,19 @@ def no_contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach
 
 
 @functools.cache
-def make_pair_contact(kinds: tuple[ShapeKind, ...]) -> Any:
+def make_pair_contact(kinds: tuple[ShapeKind, ...], finite_planes: bool = True) -> Any:
     """``pair_contact(a, b, relative, reach) -> Manifold`` for the pairs of some kinds of shapes.
 
     ``a`` and ``b`` are :class:`~hooke.geometry.convex.ShapeGeometry`, ``a.type <= b.type``; ``relative`` is the pose of b in the frame
-    of a; two shapes farther apart than ``reach`` [m] have no contact. Kinds that are neither convex nor planes have none.
+    of a; two shapes farther apart than ``reach`` [m] have no contact. Kinds that are neither convex nor planes have none. Without
+    ``finite_planes`` all planes count as infinite: less to compile, and much less if there are only spheres and capsules besides.
     """
     codes = {kind.code for kind in kinds}
     planes = GeoType.PLANE in codes
     solid = {kind.code for kind in kinds if kind.convex is not None} - {GeoType.SPHERE}
-    core = make_core(kinds, sheets=planes)
+    core = make_core(kinds, sheets=planes and finite_planes)
     distance = shape_distance_of(kinds)
-    contact = make_general_contact(core) if solid else no_contact
+    contact = make_general_contact(core) if solid - {GeoType.CAPSULE} else no_contact
     if GeoType.BOX in codes:
         contact = _for_pair(GeoType.BOX, GeoType.BOX, make_box_contact(contact), contact)
     if GeoType.CAPSULE in codes:
@@ -50,8 +51,10 @@ def make_pair_contact(kinds: tuple[ShapeKind, ...]) -> Any:
     if GeoType.SPHERE in codes:
         contact = _for_first(GeoType.SPHERE, make_sphere_contact(distance), contact)
     if planes and solid:
-        finite = make_finite_plane_contact(make_sheet_contact(core))
-        contact = _for_first(GeoType.PLANE, make_any_plane_contact(make_plane_contact(core), finite), contact)
+        plane_contact = make_plane_contact(core)
+        if finite_planes:
+            plane_contact = make_any_plane_contact(plane_contact, make_finite_plane_contact(make_sheet_contact(core)))
+        contact = _for_first(GeoType.PLANE, plane_contact, contact)
     if planes:
         contact = _for_pair(GeoType.PLANE, GeoType.PLANE, no_contact, contact)
     if planes and GeoType.SPHERE in codes:

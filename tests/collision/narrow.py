@@ -14,19 +14,25 @@ from hooke.geometry.convex import ShapeGeometry
 
 from .convex_reference import Body
 
-pair_contact = make_pair_contact(tuple(kind for kind in SHAPES if kind.convex is not None or kind.code == GeoType.PLANE))
+
+def make_meet(kinds, finite_planes=True):
+    pair_contact = make_pair_contact(kinds, finite_planes)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def meet(
+        a: wp.array(dtype=ShapeGeometry),
+        b: wp.array(dtype=ShapeGeometry),
+        relative: wp.array(dtype=wp.transform),
+        reach: float,
+        found: wp.array(dtype=Manifold),
+    ):
+        i = wp.tid()
+        found[i] = pair_contact(a[i], b[i], relative[i], reach)
+
+    return meet
 
 
-@wp.kernel(module="unique", enable_backward=False)
-def meet(
-    a: wp.array(dtype=ShapeGeometry),
-    b: wp.array(dtype=ShapeGeometry),
-    relative: wp.array(dtype=wp.transform),
-    reach: float,
-    found: wp.array(dtype=Manifold),
-):
-    i = wp.tid()
-    found[i] = pair_contact(a[i], b[i], relative[i], reach)
+meet = make_meet(tuple(kind for kind in SHAPES if kind.convex is not None or kind.code == GeoType.PLANE))
 
 
 @functools.cache
@@ -66,13 +72,13 @@ def geometry(code, scale, count=1, source=0, radius=None):
     return g
 
 
-def ask(a, b, relative, reach=0.01):
+def ask(a, b, relative, reach=0.01, kernel=meet):
     """Manifolds of pairs of shapes ``a``, ``b`` (arrays of :func:`geometry`) at poses (n, 7)."""
     relative = np.ascontiguousarray(relative, np.float32)
     found = wp.zeros(len(relative), dtype=Manifold, device="cpu")
     arrays = [wp.array(np.broadcast_to(g, len(relative)), dtype=ShapeGeometry, device="cpu") for g in (a, b)]
     arrays.append(wp.array(relative, dtype=wp.transform, device="cpu"))
-    wp.launch(meet, len(relative), inputs=[*arrays, reach], outputs=[found], device="cpu")
+    wp.launch(kernel, len(relative), inputs=[*arrays, reach], outputs=[found], device="cpu")
     return found.numpy()
 
 

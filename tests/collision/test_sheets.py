@@ -193,6 +193,25 @@ def test_ridge_has_normals_between_its_faces():
         assert np.abs(m["distance"][i][hit][:, 0] - 0.01).max() < 1e-5
 
 
+@every_shape
+def test_valley_has_the_normals_of_its_faces(code):
+    """Where a mesh turns inward, both faces push, and the side between them never does."""
+    vertices = np.array([(-3.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.0, 3.0, 3.0), (0.0, -3.0, 3.0)])
+    triangles = np.array([[0, 1, 2], [1, 0, 3]])
+    b, body = shape(code)
+    fronts = np.array([(0.0, -1.0, 1.0), (0.0, 1.0, 1.0)]) / np.sqrt(2.0)
+    poses = random_poses(200, 0.3, 17).astype(float)
+    r = rotation(poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True))
+    reached = np.stack([np.einsum("mi,mi->m", -(f @ r), body.support(-(f @ r))) for f in fronts], axis=1)
+    poses[:, 2] = np.sqrt(0.5) * reached.sum(axis=1)  # resting in it
+    poses[:, 1] = np.sqrt(0.5) * (reached[:, 1] - reached[:, 0])
+    poses[:, 2] -= 1.0e-3
+    found = ask_triangles(vertices, triangles, b, poses, 0.01)
+    assert (found["count"] > 0).all()
+    assert np.abs(found["normal"] - fronts).max() < 2e-5
+    assert np.abs(distances(found).min(axis=2) + 1e-3 * np.sqrt(0.5)).max() < 8.4e-4
+
+
 def test_sliver_and_flat_triangles():
     """Triangles without area have no contact, slivers have no NaN."""
     vertices = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (2.0, 0.0, 0.0), (1.0, 1.0e-6, 0.0)])
