@@ -52,10 +52,11 @@ def capsule_contact(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, 
     if apart - radii[0] - radii[1] > reach:
         return Manifold()
     normal = wp.vec3()
-    if apart > CROSSED * (radii[0] + radii[1]):
-        normal = offset / apart
-    else:
+    crossing = square > PARALLEL and wp.abs(s) < a.scale[1] and wp.abs(r) < b.scale[1]
+    if crossing or apart <= CROSSED * (radii[0] + radii[1]):
         normal = normal_of_axes(u, t)
+    else:
+        normal = offset / apart
     slack = slack_of(a, b)
     found = Candidates()
     if square < PARALLEL and wp.abs(normal[2]) < 0.02:

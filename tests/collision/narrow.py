@@ -1,4 +1,4 @@
-"""One kernel that asks for the contact of many pairs of shapes, and what it answers as NumPy arrays."""
+"""Kernels that ask for the contact of many pairs of shapes or triangles, in one module, and what they answer as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,18 +8,54 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.manifold import Manifold
-from hooke.collision.narrow_phase import make_pair_contact
-from hooke.geometry import SHAPES, GeoType, Mesh
-from hooke.geometry.convex import ShapeGeometry
+from hooke.collision.narrow_phase import make_pair_contact, make_triangle_contact
+from hooke.collision.sheet_contact import exchanged, triangle_geometry
+from hooke.geometry import SHAPES, GeoType, Mesh, shape_kind
+from hooke.geometry.convex import ShapeGeometry, Sheet
 
 from .convex_reference import Body
 
+CONVEX = tuple(kind for kind in SHAPES if kind.convex is not None)
+pair_contact = make_pair_contact((shape_kind(GeoType.PLANE), *CONVEX))
+triangle_contact = make_triangle_contact(CONVEX)
+
+
+@wp.kernel(enable_backward=False)
+def meet(
+    a: wp.array(dtype=ShapeGeometry),
+    b: wp.array(dtype=ShapeGeometry),
+    relative: wp.array(dtype=wp.transform),
+    reach: float,
+    found: wp.array(dtype=Manifold),
+):
+    i = wp.tid()
+    found[i] = pair_contact(a[i], b[i], relative[i], reach)
+
+
+@wp.kernel(enable_backward=False)
+def meet_triangles(
+    corners: wp.array2d(dtype=wp.vec3),
+    neighbours: wp.array2d(dtype=wp.vec3),
+    b: wp.array(dtype=ShapeGeometry),
+    relative: wp.array(dtype=wp.transform),
+    reach: float,
+    found: wp.array2d(dtype=Manifold),
+):
+    i, f = wp.tid()
+    a = triangle_geometry(corners[f, 0], corners[f, 1], corners[f, 2])
+    around = Sheet()
+    for k in range(3):
+        around[k] = neighbours[f, k]
+    m = triangle_contact(a, b[i], relative[i], reach, around)
+    found[i, f] = exchanged(exchanged(m, relative[i]), wp.transform_inverse(relative[i]))
+
 
 def make_meet(kinds, finite_planes=True):
-    pair_contact = make_pair_contact(kinds, finite_planes)
+    """A kernel like :func:`meet` for some kinds."""
+    contact_of_few = make_pair_contact(kinds, finite_planes)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def meet(
+    def meet_few(
         a: wp.array(dtype=ShapeGeometry),
         b: wp.array(dtype=ShapeGeometry),
         relative: wp.array(dtype=wp.transform),
@@ -27,12 +63,9 @@ def make_meet(kinds, finite_planes=True):
         found: wp.array(dtype=Manifold),
     ):
         i = wp.tid()
-        found[i] = pair_contact(a[i], b[i], relative[i], reach)
+        found[i] = contact_of_few(a[i], b[i], relative[i], reach)
 
-    return meet
-
-
-meet = make_meet(tuple(kind for kind in SHAPES if kind.convex is not None or kind.code == GeoType.PLANE))
+    return meet_few
 
 
 @functools.cache

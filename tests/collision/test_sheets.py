@@ -5,36 +5,15 @@ import pytest
 import warp as wp
 
 from hooke.collision.manifold import Manifold
-from hooke.collision.narrow_phase import make_triangle_contact
 from hooke.collision.reduction import REDUCED, is_kept, no_points, offer
-from hooke.collision.sheet_contact import exchanged, triangle_geometry
-from hooke.geometry import SHAPES, GeoType
-from hooke.geometry.convex import ShapeGeometry, Sheet
+from hooke.geometry import GeoType
+from hooke.geometry.convex import ShapeGeometry
 
 from .convex_reference import rotation
-from .narrow import SCALES, ask, geometry, random_poses, shape
+from .narrow import SCALES, ask, geometry, meet_triangles, random_poses, shape
 
-triangle_contact = make_triangle_contact(tuple(kind for kind in SHAPES if kind.convex is not None))
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 every_shape = pytest.mark.parametrize("code", SCALES, ids=lambda code: code.name.lower())
-
-
-@wp.kernel(module="unique", enable_backward=False)
-def meet_triangles(
-    corners: wp.array2d(dtype=wp.vec3),
-    neighbours: wp.array2d(dtype=wp.vec3),
-    b: wp.array(dtype=ShapeGeometry),
-    relative: wp.array(dtype=wp.transform),
-    reach: float,
-    found: wp.array2d(dtype=Manifold),
-):
-    i, f = wp.tid()
-    a = triangle_geometry(corners[f, 0], corners[f, 1], corners[f, 2])
-    around = Sheet()
-    for k in range(3):
-        around[k] = neighbours[f, k]
-    m = triangle_contact(a, b[i], relative[i], reach, around)
-    found[i, f] = exchanged(exchanged(m, relative[i]), wp.transform_inverse(relative[i]))
 
 
 @wp.kernel(module="unique", enable_backward=False)
