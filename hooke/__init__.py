@@ -41,6 +41,7 @@ _HOME = {
     "measure_energy": "hooke.model.energy",
     "measure_momentum": "hooke.model.energy",
     "CollisionPipeline": "hooke.collision.pipeline",
+    "ShapeQuery": "hooke.collision.query",
     "run": "hooke.simulate",
     "RunResult": "hooke.simulate",
     "Trajectory": "hooke.viewer.record",

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.collision.counters import finish_count
 from hooke.collision.measure import measure_penetration
 from hooke.collision.pipeline import CollisionPipeline
-from hooke.collision.soft import finish_count
 from hooke.execution.compile import start_loading
 from hooke.model.builder import ModelBuilder
 from hooke.model.energy import energy_kernels, measure_energy

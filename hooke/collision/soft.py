@@ -19,7 +19,7 @@ from hooke.model.contacts import SoftRows
 from hooke.model.enums import BodyFlags, ParticleFlags, ShapeFlags
 from hooke.model.tables import Bodies, Particles, Shapes
 
-__all__ = ["Candidates", "Pass", "Poses", "Sightings", "finish_count", "make_detection", "make_sightings",
+__all__ = ["Candidates", "Pass", "Poses", "Sightings", "make_detection", "make_sightings",
            "out_of_reach", "place_moving_shapes", "place_shapes", "way_ahead", "way_of", "write_row"]  # fmt: skip
 
 ACTIVE = wp.constant(int(ParticleFlags.ACTIVE))
@@ -315,17 +315,3 @@ def place_moving_shapes(
         poses.pose[s] = pose
         poses.inverse[s] = wp.transform_inverse(before)
         s = next_item(work, s)
-
-
-@wp.kernel(enable_backward=False)
-def finish_count(
-    work: Work, end: wp.array(dtype=wp.int32), generation: wp.array(dtype=wp.int32), counters: wp.array(dtype=wp.int32)
-):
-    one = first_item(work, wp.tid())
-    while one >= 0:
-        counters[0] = 0
-        counters[1] = 0
-        if end.shape[0] > 0:
-            counters[1] = end[end.shape[0] - 1]
-        generation[0] = wp.where(generation[0] == wp.int32(2147483647), 0, generation[0] + 1)
-        one = next_item(work, one)

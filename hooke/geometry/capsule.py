@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex, ShapeGeometry, segment
 from hooke.geometry.inertia import MassProperties, solid_or_hollow
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint, sizes
 from hooke.geometry.profile import arc, revolve, unit
@@ -53,6 +54,18 @@ def surface(scale, source=None, segments=32):
     return revolve(np.concatenate(profile), segments)
 
 
+@wp.func
+def capsule_support(d: wp.vec3d, g: ShapeGeometry):
+    zero = wp.float64(0.0)
+    return wp.vec3d(zero, zero, wp.where(d[2] < zero, -wp.float64(g.scale[1]), wp.float64(g.scale[1])))
+
+
+@wp.func
+def capsule_face(n: wp.vec3, g: ShapeGeometry):
+    across = unit(wp.vec3(n[0], n[1], 0.0), wp.vec3(1.0, 0.0, 0.0))
+    return segment(wp.vec3(0.0, 0.0, -g.scale[1]), wp.vec3(0.0, 0.0, g.scale[1]), across, 0)
+
+
 CAPSULE = ShapeKind(
     "capsule",
     GeoType.CAPSULE,
@@ -61,4 +74,5 @@ CAPSULE = ShapeKind(
     mass_properties,
     surface,
     examples=((0.2, 0.5, 0.0), (0.4, 0.02, 0.0)),
+    convex=Convex(capsule_support, capsule_face, capsule_face, rounded=True),
 )

@@ -19,6 +19,8 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex, ShapeGeometry, segment, vertex
+from hooke.geometry.disc import disc_face, rim_support
 from hooke.geometry.inertia import MassProperties, solid_or_hollow
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint, sizes
 from hooke.geometry.profile import radial, revolve, unit
@@ -76,4 +78,48 @@ def surface(scale, source=None, segments=32):
     return revolve(np.array([[0.0, -height], [radius, -height], [0.0, height]]), segments)
 
 
-CONE = ShapeKind("cone", GeoType.CONE, cone_distance, bounds, mass_properties, surface, examples=((0.4, 0.5, 0.0), (0.5, 0.1, 0.0)))
+@wp.func
+def cone_support(d: wp.vec3d, g: ShapeGeometry):
+    r = wp.float64(g.scale[0])
+    h = wp.float64(g.scale[1])
+    zero = wp.float64(0.0)
+    if wp.float64(2.0) * h * d[2] > r * wp.sqrt(d[0] * d[0] + d[1] * d[1]):
+        return wp.vec3d(zero, zero, h)
+    return rim_support(d, r, -h)
+
+
+@wp.func
+def cone_face(n: wp.vec3, g: ShapeGeometry):
+    """The base, or the line of the side below ``n``, whichever normal is nearer."""
+    slant = wp.sqrt(g.scale[0] * g.scale[0] + 4.0 * g.scale[1] * g.scale[1])
+    out = radial(n)
+    side = (2.0 * g.scale[1] * out + wp.vec3(0.0, 0.0, g.scale[0])) / slant
+    if -n[2] >= wp.dot(n, side):
+        return disc_face(n, g.scale[0], -g.scale[1])
+    return segment(g.scale[0] * out - wp.vec3(0.0, 0.0, g.scale[1]), wp.vec3(0.0, 0.0, g.scale[1]), side, 32)
+
+
+@wp.func
+def cone_edge(n: wp.vec3, g: ShapeGeometry):
+    slant = wp.sqrt(g.scale[0] * g.scale[0] + 4.0 * g.scale[1] * g.scale[1])
+    out = radial(n)
+    side = (2.0 * g.scale[1] * out + wp.vec3(0.0, 0.0, g.scale[0])) / slant
+    apex = wp.vec3(0.0, 0.0, g.scale[1])
+    rim = g.scale[0] * out - apex
+    if -n[2] >= wp.dot(n, side):
+        return vertex(rim, n, 36)
+    if wp.dot(n, apex) > wp.dot(n, rim):
+        return segment(apex, rim, side, 33)
+    return segment(rim, apex, side, 32)
+
+
+CONE = ShapeKind(
+    "cone",
+    GeoType.CONE,
+    cone_distance,
+    bounds,
+    mass_properties,
+    surface,
+    examples=((0.4, 0.5, 0.0), (0.5, 0.1, 0.0)),
+    convex=Convex(cone_support, cone_face, cone_edge),
+)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex, ShapeGeometry, segment, vertex
+from hooke.geometry.disc import disc_face, rim_support
 from hooke.geometry.inertia import MassProperties, solid_or_hollow
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint, sizes
 from hooke.geometry.profile import TINY, radial, revolve, sign
@@ -61,6 +63,31 @@ def surface(scale, source=None, segments=32):
     return revolve(np.array([[0.0, -height], [radius, -height], [radius, height], [0.0, height]]), segments)
 
 
+@wp.func
+def cylinder_support(d: wp.vec3d, g: ShapeGeometry):
+    return rim_support(d, wp.float64(g.scale[0]), wp.where(d[2] < wp.float64(0.0), -wp.float64(g.scale[1]), wp.float64(g.scale[1])))
+
+
+@wp.func
+def cylinder_face(n: wp.vec3, g: ShapeGeometry):
+    """A round face where ``n`` is nearer to the axis than to the side, else the line of the side below it."""
+    side = radial(n)
+    if wp.abs(n[2]) >= wp.dot(n, side):
+        return disc_face(n, g.scale[0], sign(n[2]) * g.scale[1])
+    foot = g.scale[0] * side
+    return segment(foot - wp.vec3(0.0, 0.0, g.scale[1]), foot + wp.vec3(0.0, 0.0, g.scale[1]), side, 32)
+
+
+@wp.func
+def cylinder_edge(n: wp.vec3, g: ShapeGeometry):
+    side = radial(n)
+    top = g.scale[0] * side + wp.vec3(0.0, 0.0, sign(n[2]) * g.scale[1])
+    bottom = g.scale[0] * side - wp.vec3(0.0, 0.0, sign(n[2]) * g.scale[1])
+    if wp.abs(n[2]) >= wp.dot(n, side):
+        return vertex(top, n, 36)
+    return segment(top, bottom, side, 32)
+
+
 CYLINDER = ShapeKind(
     "cylinder",
     GeoType.CYLINDER,
@@ -69,4 +96,5 @@ CYLINDER = ShapeKind(
     mass_properties,
     surface,
     examples=((0.3, 0.5, 0.0), (0.5, 0.05, 0.0)),
+    convex=Convex(cylinder_support, cylinder_face, cylinder_edge),
 )

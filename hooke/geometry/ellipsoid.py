@@ -22,9 +22,10 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex, ShapeGeometry, vertex
 from hooke.geometry.inertia import MassProperties, solid_or_hollow
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint, sizes
-from hooke.geometry.profile import arc, revolve, sign
+from hooke.geometry.profile import arc, revolve, sign, unit
 
 STEPS = wp.constant(24)
 SMALLEST = wp.constant(1.0e-9)
@@ -78,6 +79,23 @@ def surface(scale, source=None, segments=32):
     return (ball * axes).astype(np.float32), indices
 
 
+@wp.func
+def ellipsoid_support(d: wp.vec3d, g: ShapeGeometry):
+    """e_i^2 d_i / |e d|."""
+    e = wp.vec3d(wp.float64(g.scale[0]), wp.float64(g.scale[1]), wp.float64(g.scale[2]))
+    w = wp.cw_mul(e, d)
+    length = wp.length(w)
+    if length > wp.float64(0.0):
+        return wp.cw_mul(e, w) / length
+    return wp.vec3d(wp.float64(0.0), wp.float64(0.0), e[2])
+
+
+@wp.func
+def ellipsoid_face(n: wp.vec3, g: ShapeGeometry):
+    w = wp.cw_mul(g.scale, n)
+    return vertex(wp.cw_mul(g.scale, unit(w, wp.vec3(0.0, 0.0, 1.0))), n, 0)
+
+
 ELLIPSOID = ShapeKind(
     "ellipsoid",
     GeoType.ELLIPSOID,
@@ -86,4 +104,5 @@ ELLIPSOID = ShapeKind(
     mass_properties,
     surface,
     examples=((0.5, 0.4, 0.3), (0.1, 1.0, 0.5), (0.4, 0.4, 0.2)),
+    convex=Convex(ellipsoid_support, ellipsoid_face, ellipsoid_face),
 )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex
+
 __all__ = ["GeoType", "ShapeKind", "SurfacePoint", "sizes"]
 
 
@@ -62,6 +64,7 @@ class ShapeKind:
         surface: ``(scale, source=None, segments=32) -> (vertices, indices)``, float32 (n, 3) and int32 (m, 3), wound outward; None
             for a surface that does not end.
         examples: Typical values of ``scale``. Every test of shapes runs over them.
+        convex: What contacts between convex shapes ask of it; None for planes and what is not convex.
     """
 
     name: str
@@ -71,6 +74,7 @@ class ShapeKind:
     mass_properties: Callable[..., Any]
     surface: Callable[..., tuple[np.ndarray, np.ndarray] | None]
     examples: tuple[tuple[float, float, float], ...]
+    convex: Convex | None = None
 
 
 def sizes(scale: Any, count: int, kind: str) -> np.ndarray:

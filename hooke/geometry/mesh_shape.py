@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex
+from hooke.geometry.hull_shape import hull_edge, hull_face, hull_support
 from hooke.geometry.inertia import check_thickness, mesh_mass_properties, shell_mass_properties
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint
 from hooke.geometry.profile import sign, unit
@@ -96,4 +98,13 @@ def surface(scale, source=None, segments=32):
 _EXAMPLES = ((1.0, 1.0, 1.0), (0.5, 0.5, 0.5))
 
 MESH = ShapeKind("mesh", GeoType.MESH, mesh_distance, bounds, mass_properties, surface, examples=_EXAMPLES)
-CONVEX_MESH = ShapeKind("convex mesh", GeoType.CONVEX_MESH, mesh_distance, bounds, mass_properties, surface, examples=_EXAMPLES)
+CONVEX_MESH = ShapeKind(
+    "convex mesh",
+    GeoType.CONVEX_MESH,
+    mesh_distance,
+    bounds,
+    mass_properties,
+    surface,
+    examples=_EXAMPLES,
+    convex=Convex(hull_support, hull_face, hull_edge),
+)

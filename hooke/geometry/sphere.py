@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from hooke.geometry.convex import Convex, ShapeGeometry, vertex
 from hooke.geometry.inertia import MassProperties, solid_or_hollow
 from hooke.geometry.kind import GeoType, ShapeKind, SurfacePoint, sizes
 from hooke.geometry.profile import arc, revolve, unit
@@ -40,6 +41,23 @@ def surface(scale, source=None, segments=32):
     return revolve(arc(radius, 0.0, -0.5 * np.pi, 0.5 * np.pi, max(segments // 2, 2)), segments)
 
 
+@wp.func
+def sphere_support(d: wp.vec3d, g: ShapeGeometry):
+    return wp.vec3d()
+
+
+@wp.func
+def sphere_face(n: wp.vec3, g: ShapeGeometry):
+    return vertex(wp.vec3(), n, 0)
+
+
 SPHERE = ShapeKind(
-    "sphere", GeoType.SPHERE, sphere_distance, bounds, mass_properties, surface, examples=((0.5, 0.0, 0.0), (0.02, 0.0, 0.0))
+    "sphere",
+    GeoType.SPHERE,
+    sphere_distance,
+    bounds,
+    mass_properties,
+    surface,
+    examples=((0.5, 0.0, 0.0), (0.02, 0.0, 0.0)),
+    convex=Convex(sphere_support, sphere_face, sphere_face, rounded=True),
 )

@@ -410,6 +410,19 @@ class JointMethods:
             )
         self._tables["shape_filter"].append(collision_filter_pairs_array=(a, b))
 
+    @property
+    def shape_collision_filter_pairs(self) -> Any:
+        """Pairs of shapes that never collide; a list that may be appended to or assigned."""
+        return self._tables["shape_filter"].columns["collision_filter_pairs_array"]
+
+    @shape_collision_filter_pairs.setter
+    def shape_collision_filter_pairs(self, pairs: Any) -> None:
+        column = self._tables["shape_filter"].columns["collision_filter_pairs_array"]
+        if column is not pairs:
+            pairs = [tuple(pair) for pair in pairs]
+            del column[:]
+            column.extend(pairs)
+
     def validate_joint_ordering(self) -> bool:
         """Whether in every articulation a joint follows the one that moves its parent body, depth first; warns if not.
 

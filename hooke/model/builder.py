@@ -30,7 +30,6 @@ _COUNTS = {table.count_name: table.name for table in TABLES}
 _ALIASES = {  # as the documented data model names them, or did before
     "joint_target_pos": "joint_target_q",
     "joint_target_vel": "joint_target_qd",
-    "shape_collision_filter_pairs": "shape_collision_filter_pairs_array",
 }
 
 

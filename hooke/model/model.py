@@ -12,6 +12,7 @@ from hooke.joints.kind import JointType
 from hooke.model.contacts import Contacts
 from hooke.model.control import Control, old_targets
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
+from hooke.model.shape_pairs import find_shape_pairs, vec2i_array
 from hooke.model.state import State
 from hooke.model.tables import TABLES
 
@@ -85,6 +86,7 @@ class Model:
         self.rigid_contact_max: int | None = None
         self.soft_contact_max: int | None = None
         self.soft_contact_surface = False
+        self._shape_contact_pairs: wp.array | None = None
         self.requested_contact_attributes: set[str] = set()
         self.custom_attributes: dict[str, CustomAttribute] = {}
         self._custom_values: dict[str, Any] = {}
@@ -172,6 +174,25 @@ class Model:
         pipeline.collide(state, contacts)
         return contacts
 
+    @property
+    def shape_contact_pairs(self) -> wp.array:
+        """Pairs i < j of shapes that may collide, vec2i (pairs,), made when they are first asked for: by world, group, body, flags and
+        filter. Assigning an array gives other pairs to the broad phase "explicit".
+        """
+        if self._shape_contact_pairs is None:
+            pairs = find_shape_pairs(self)
+            self._shape_contact_pairs = wp.array(pairs.reshape(-1, 2), dtype=wp.vec2i, device=self.device)
+        return self._shape_contact_pairs
+
+    @shape_contact_pairs.setter
+    def shape_contact_pairs(self, pairs: Any) -> None:
+        self._shape_contact_pairs = pairs if pairs is None or isinstance(pairs, wp.array) else vec2i_array(pairs, self.device)
+
+    @property
+    def shape_contact_pair_count(self) -> int:
+        """Length of :attr:`shape_contact_pairs`."""
+        return len(self.shape_contact_pairs)
+
     def _pipeline(self, given: CollisionPipeline | None) -> CollisionPipeline:
         from hooke.collision.pipeline import CollisionPipeline
 
@@ -232,7 +253,7 @@ class Model:
 
     @property
     def shape_collision_filter_pairs(self) -> set[tuple[int, int]]:
-        """Pairs of shapes that never meet, the lesser first."""
+        """Pairs of shapes that never meet, the lesser first; a pipeline reads them when it is made."""
         return {(a, b) for a, b in self.shape_collision_filter_pairs_array.numpy().tolist()}
 
     def shape_collision_filter_contains(self, shape_a: int, shape_b: int) -> bool:

@@ -7,9 +7,12 @@ import importlib
 import pytest
 import warp as wp
 
+from hooke.collision.query import make_query_kernels
+from hooke.collision.rigid_rows import make_collide_pairs
 from hooke.collision.self_contact import EDGE_EDGE, VERTEX_TRIANGLE, make_pair_kernels
 from hooke.collision.soft import make_detection
 from hooke.collision.soft_surface import make_surface_detection
+from hooke.collision.triangle_contact import make_collide_triangles
 from hooke.contact.particle import FRICTION_LAWS
 from hooke.elements import ELEMENTS
 from hooke.geometry.shapes import SHAPES
@@ -29,6 +32,11 @@ PATCH_VIEWS = tuple(view for element in ELEMENTS for view in element.patch_views
 
 # Functions that make kernels, with what they make for the check. A new one must be listed here.
 FACTORIES = {
+    "hooke.collision.query.make_query_kernels": lambda: [*make_query_kernels(tuple(int(kind.code) for kind in SHAPES))],
+    "hooke.collision.triangle_contact.make_collide_triangles": lambda: [
+        make_collide_triangles(tuple(int(kind.code) for kind in SHAPES))
+    ],
+    "hooke.collision.rigid_rows.make_collide_pairs": lambda: [make_collide_pairs(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.self_contact.make_pair_kernels": lambda: [k for kind in PAIR_KINDS for k in make_pair_kernels(kind)],
     "hooke.collision.soft.make_detection": lambda: [make_detection(tuple(int(kind.code) for kind in SHAPES))],
     "hooke.collision.soft_surface.make_surface_detection": lambda: [
@@ -72,6 +80,7 @@ NATIVE = {
     "store_rows": {14},
     "scatter_least": {2},
     "take_number": {1},
+    "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
 }

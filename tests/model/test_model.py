@@ -272,7 +272,8 @@ def test_requested_attributes(model):
     b.request_contact_attributes("force")
     assert b.finalize(device="cpu").contacts().force.shape == (0,)
     model.request_contact_attributes("force")
-    assert len(model.contacts().force) == model.contacts().soft_contact_max
+    contacts = model.contacts()
+    assert len(contacts.force) == contacts.rigid_contact_max + contacts.soft_contact_max
     for owner in (b, model):
         with pytest.raises(ValueError, match="'forces'"):
             owner.request_contact_attributes("forces")
