@@ -41,6 +41,7 @@ _HOME = {
     "measure_energy": "hooke.model.energy",
     "measure_momentum": "hooke.model.energy",
     "CollisionPipeline": "hooke.collision.pipeline",
+    "ContactSensor": "hooke.collision.sensor",
     "ShapeQuery": "hooke.collision.query",
     "run": "hooke.simulate",
     "RunResult": "hooke.simulate",
