@@ -123,7 +123,8 @@ def on_tetrahedron(s: Simplex):
     best = wp.vec4d()
     nearest = wp.float64(1.0e300)
     outside = int(0)
-    for k in range(4):  # the face opposite to corner k
+    faces = int(4)  # a number that is not constant: one copy of the loop, not four
+    for k in range(faces):  # the face opposite to corner k
         i = (k + 1) % 4
         j = (k + 2) % 4
         m = (k + 3) % 4

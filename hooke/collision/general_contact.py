@@ -81,6 +81,13 @@ def make_contact_along(core: Core) -> Any:
     def points_on_face(f: Face, other: Face, lowest: wp.vec3, slack: float, flip: float):
         """Points of the other feature above a face; none if the lowest point of the other shape is not above it."""
         below = clip_feature(f, vertex(lowest, f.normal, 63), slack + bulge_of(f), flip)
+        if f.count == CORNERS:
+            middle = 0.5 * (f.corners[0] + f.corners[6])
+            radius = wp.length(f.corners[0] - middle)
+            is_round = wp.abs(wp.length(f.corners[3] - middle) - radius) < 0.01 * radius
+            offset = lowest - middle - wp.dot(lowest - middle, f.normal) * f.normal
+            if is_round and wp.length(offset) > radius + slack:
+                below.count = 0
         if below.count == 0:
             return below
         return add_witness(clip_feature(f, other, slack, flip), below.point[0], below.distance[0], 0.1 * slack)

@@ -79,7 +79,8 @@ def make_start(corner: Any) -> Any:
         s = Start()
         one = wp.float64(1.0)
         width = wp.float64(-1.0)
-        for k in range(3):
+        axes = int(3)  # a number that is not constant: one copy of the loop, not three
+        for k in range(axes):
             d = wp.vec3d()
             d[k] = one
             high = corner(a, b, frame, d)
@@ -91,7 +92,8 @@ def make_start(corner: Any) -> Any:
         e = s.w[1] - s.w[0]
         u = across(e)
         area = wp.float64(-1.0)
-        for k in range(4):
+        sides = int(4)
+        for k in range(sides):
             turned = wp.where(k < 2, u, wp.cross(e, u) / wp.max(wp.length(e), wp.float64(1.0e-300)))
             found = corner(a, b, frame, wp.where(k % 2 == 0, one, -one) * turned)
             if wp.length_sq(wp.cross(e, found.w - s.w[0])) > area:
@@ -145,7 +147,8 @@ def outline_of(removed: Edges, count: int, index: Indices):
     sides = int(0)
     for r in range(count):
         face = index[removed[r]]
-        for c in range(3):
+        three = int(3)
+        for c in range(three):
             i = (face >> (8 * c)) & 255
             j = (face >> (8 * ((c + 1) % 3))) & 255
             twin = int(-1)
@@ -259,7 +262,8 @@ def make_penetration(corner: Any, closest: Any) -> Any:
         top = corner(a, b, frame, n)
         point0 = top.p
         point1 = top.p - h * n
-        for _ in range(REPEATS):
+        repeats = int(REPEATS)
+        for _ in range(repeats):
             out = h + wp.max(wp.float64(0.1) * h, wp.float64(1.0e-2) * size)
             c = closest(a, b, Frame(frame.r, frame.t + out * n), NONE, n, PRECISION)
             if c.state != APART:
@@ -278,12 +282,17 @@ def make_penetration(corner: Any, closest: Any) -> Any:
 
     @wp.func
     def penetration(a: ShapeGeometry, b: ShapeGeometry, frame: Frame, c: Closest):
-        if c.corners == 4:
-            return shorten(a, b, frame, way_out(a, b, frame, c.simplex))
-        s = start(a, b, frame)
-        if s.flat == 1:
+        tetrahedron = c.simplex
+        flat = int(0)
+        way = wp.vec4d()
+        if c.corners < 4:
+            s = start(a, b, frame)
+            tetrahedron = s.w
+            flat = s.flat
             n = wp.where(wp.dot(s.normal, frame.t) < wp.float64(0.0), -s.normal, s.normal)
-            return shorten(a, b, frame, wp.vec4d(n[0], n[1], n[2], wp.dot(n, corner(a, b, frame, n).w)))
-        return shorten(a, b, frame, way_out(a, b, frame, s.w))
+            way = wp.vec4d(n[0], n[1], n[2], wp.dot(n, corner(a, b, frame, n).w))
+        if flat == 0:
+            way = way_out(a, b, frame, tetrahedron)
+        return shorten(a, b, frame, way)
 
     return penetration

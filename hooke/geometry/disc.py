@@ -31,7 +31,8 @@ def disc_face(n: wp.vec3, radius: float, height: float):
     sine = s * wp.sin(6.2831853 / float(CORNERS))
     corners = Corners()
     ids = Ids()
-    for k in range(CORNERS):
+    count = int(CORNERS)
+    for k in range(count):
         corners[k] = wp.vec3(radius * start[0], radius * start[1], height)
         ids[k] = wp.where(height < 0.0, 16, 0) + k
         start = wp.vec2(cosine * start[0] - sine * start[1], sine * start[0] + cosine * start[1])

@@ -26,7 +26,7 @@ def tolerance_of(first, second):
 
 def point_tolerance_of(first, second):
     """Of points, how far they may lie off their shapes and beside each other: deep in round shapes normals are less exact."""
-    return 3.0e-5 if GeoType.SPHERE in (first, second) else 5.0e-3
+    return 3.0e-5 if GeoType.SPHERE in (first, second) else 8.0e-3
 
 
 def nearest(manifolds):

@@ -37,7 +37,7 @@ def neighbours_of(vertices, triangles):
     """Normals across the sides of all triangles (m, 3, 3), zero at free ones."""
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     owner = {(int(t[k]), int(t[(k + 1) % 3])): f for f, t in enumerate(triangles) for k in range(3)}
     across = np.zeros((len(triangles), 3, 3))
     for (i, j), f in owner.items():
