@@ -19,7 +19,7 @@ from hooke.collision.pair_search import PairSearch, SurfaceTrees
 from hooke.collision.self_contact import Reach
 from hooke.collision.surface import Surface, make_filter
 from hooke.execution.recorder import captured_by_user, launch_directly
-from hooke.execution.work import FEW
+from hooke.execution.work import FEW, SOME
 from hooke.math import LANES
 from hooke.solvers.vbd.features import (
     FeatureMaterial,
@@ -256,7 +256,7 @@ class SelfContact:
     def _limit(self, search: PairSearch, number: int) -> None:
         for kernel, pool in zip(self._limit_kernels, search.pools, strict=True):
             inputs = [pool.candidates, pool.pairs, self._motion.displacement, self.options.relaxation, number]
-            self._recorder.launch(kernel, pool.groups, inputs, [self.limits])
+            self._recorder.launch(kernel, pool.groups, inputs, [self.limits], grain=SOME)
 
     def bind(self) -> None:
         """The contacts of the pairs that exert a force, and the list of every index."""
@@ -273,7 +273,7 @@ class SelfContact:
         parts = zip(self._feature_kernels, self.near.pools, self._owners, self.features.first[1:], strict=True)
         for (_own, _write, refresh_contacts), pool, own, first in parts:
             inputs = [own, first, self._motion.start, self.options.parallel, self.material]
-            self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.features.contacts])
+            self._recorder.launch(refresh_contacts, pool.groups, inputs, [self.features.contacts], grain=SOME)
 
     def set_material(self, model: Any, friction_epsilon: float, dt: float) -> None:
         """The material of the contacts in the launches that follow."""

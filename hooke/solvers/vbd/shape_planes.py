@@ -235,7 +235,7 @@ def stay_outside(
     """Bring every particle to where (1) holds for its planes."""
     p = first_item(work, wp.tid())
     while p >= 0:
-        if not is_fixed(particles, p):
+        if lists.first[lists.first.shape[0] - 1] > 0 and not is_fixed(particles, p):  # most scenes have steps without any plane
             d = displacement[lists.place[p]]
             turn = int(0)
             while turn <= ROUNDS:
