@@ -14,7 +14,7 @@ _HOME = {
     "Axis": "hooke.model.enums",
     "BodyFlags": "hooke.model.enums",
     "JointTargetMode": "hooke.model.enums",
-    "JointType": "hooke.model.enums",
+    "JointType": "hooke.joints.kind",
     "ModelFlags": "hooke.model.enums",
     "ParticleFlags": "hooke.model.enums",
     "ShapeFlags": "hooke.model.enums",
@@ -22,14 +22,22 @@ _HOME = {
     "GeoType": "hooke.geometry.kind",
     "Heightfield": "hooke.geometry.heightfield",
     "Mesh": "hooke.geometry.mesh",
+    "Rod": "hooke.geometry.rod",
     "TetMesh": "hooke.geometry.tetmesh",
     "ColoringAlgorithm": "hooke.geometry.coloring",
     "Model": "hooke.model.model",
     "ModelBuilder": "hooke.model.builder",
+    "JointDofConfig": "hooke.model.config",
     "ShapeConfig": "hooke.model.config",
     "State": "hooke.model.state",
     "Control": "hooke.model.control",
     "Contacts": "hooke.model.contacts",
+    "eval_fk": "hooke.model.kinematics",
+    "eval_ik": "hooke.model.kinematics",
+    "eval_jacobian": "hooke.model.kinematics",
+    "eval_mimic": "hooke.model.kinematics",
+    "check_joint_poses": "hooke.model.kinematics",
+    "measure_joint_error": "hooke.model.kinematics",
     "measure_energy": "hooke.model.energy",
     "measure_momentum": "hooke.model.energy",
     "CollisionPipeline": "hooke.collision.pipeline",
@@ -39,7 +47,7 @@ _HOME = {
     "Camera": "hooke.viewer.camera",
     "render": "hooke.viewer.render",
 }
-_MODULES = ("solvers", "scenes", "geometry", "viewer")
+_MODULES = ("solvers", "scenes", "geometry", "viewer", "utils", "selection")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

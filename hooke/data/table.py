@@ -123,7 +123,8 @@ class ColumnList(MutableSequence):
 
     def __init__(self, column: Column, count: int = 0):
         self.column = column
-        self._data: np.ndarray = np.zeros((max(count, 8), *column.row_shape), dtype=column.scalar)
+        self._shape, self._scalar = column.row_shape, column.scalar
+        self._data: np.ndarray = np.zeros((max(count, 8), *self._shape), dtype=self._scalar)
         self._count = 0
         if count:
             self.extend_array(count, column.default)
@@ -144,9 +145,14 @@ class ColumnList(MutableSequence):
         self._data[self._count : self._count + count] = self._convert(values)
         self._count += count
 
+    def replace_array(self, rows: np.ndarray) -> None:
+        """Take other rows, as many as are given."""
+        self._count = len(rows)
+        self._data = np.array(rows, dtype=self._data.dtype)
+
     def _convert(self, values: Any) -> Any:
-        shape = self.column.row_shape
-        values = np.asarray(values, dtype=self.column.scalar)
+        shape = self._shape
+        values = np.asarray(values, dtype=self._scalar)
         if not shape or values.ndim == 0 or values.shape[-len(shape) :] == shape:
             return values
         return values.reshape(*values.shape[:-1], *shape)  # a matrix authored as its entries in a row
@@ -304,6 +310,16 @@ class Rows:
         self._bare += count
         return range(self.count - count, self.count)
 
+    def keep(self, kept: np.ndarray) -> None:
+        """Leave only some rows: ``kept`` is a bool for each, or their indices in order."""
+        indices = np.flatnonzero(kept) if kept.dtype == bool else kept
+        for name, data in self.columns.items():
+            if isinstance(data, ColumnList):
+                data.replace_array(data.array[indices])
+            else:
+                self.columns[name] = [data[i] for i in indices]
+        self._bare = len(indices)
+
     def _reject(self, unknown: dict[str, Any]) -> None:
         if unknown:
             raise TypeError(f"table {self.table.name!r} has no column {', '.join(map(repr, unknown))}")
@@ -358,7 +374,7 @@ class TableData:
     def from_object(cls, table: Table, source: Any, count: int, device: Any) -> TableData:
         """Read a table from any object with the documented flat arrays; nothing is copied."""
         arrays = {c.name: getattr(source, table.prefix + c.name, None) for c in table.columns}
-        return cls(table, {k: v for k, v in arrays.items() if v is not None}, count, device)
+        return cls(table, {k: v for k, v in arrays.items() if isinstance(v, (wp.array, np.ndarray, list))}, count, device)
 
     def bind(self, column: Column, value: Any) -> None:
         """Make ``value`` the array of a column, after checking its type, size and device."""

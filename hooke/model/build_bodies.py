@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from hooke.data.table import Rows
 from hooke.geometry.heightfield import Heightfield
@@ -15,17 +13,10 @@ from hooke.geometry.kind import GeoType
 from hooke.geometry.mesh import Mesh
 from hooke.geometry.shapes import shape_kind
 from hooke.model.config import ShapeConfig
-from hooke.model.enums import Axis, BodyFlags, JointType
-from hooke.model.motion import RigidMotion, compose
+from hooke.model.enums import Axis, BodyFlags
+from hooke.model.motion import named_pose
 
 __all__ = ["BodyMethods"]
-
-
-def _pose(xform: Any, what: str) -> np.ndarray:
-    try:
-        return RigidMotion(xform).pose
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
 
 
 def _rotation_from_z(normal: np.ndarray) -> np.ndarray:
@@ -62,7 +53,7 @@ class BodyMethods:
         """
         label = label or f"body_{self.body_count}"
         index = self._tables["body"].append(
-            q=_pose(xform, f"body {label!r}"),
+            q=named_pose(xform, f"body {label!r}"),
             com=np.zeros(3) if com is None else np.asarray(com, np.float64),
             mass=mass,
             inertia=np.zeros((3, 3)) if inertia is None else np.asarray(inertia, np.float64).reshape(3, 3),
@@ -87,36 +78,6 @@ class BodyMethods:
         joint = self.add_joint_free(body, label=f"{name}_free_joint")
         self.add_articulation([joint], label=f"{name}_articulation")
         return body
-
-    def add_joint_free(self, child: int, *, label: str | None = None) -> int:
-        """Add a joint that leaves a body free in the world; its coordinates are the body's pose. Returns its index."""
-        joint = self._tables["joint"].append(
-            type=int(JointType.FREE),
-            child=child,
-            dof_dim=(3, 3),
-            world=self.current_world,
-            label=label or f"joint_{self.joint_count + 1}",
-        )
-        pose = self.body_q.array[child]
-        self._tables["joint_coord"].extend(7, q=pose, target_q=pose)
-        self._tables["joint_dof"].extend(6, axis=np.concatenate([np.eye(3), np.eye(3)]), limit_ke=0.0, limit_kd=0.0)
-        return joint
-
-    def add_articulation(
-        self, joints: Sequence[int], label: str | None = None, custom_attributes: dict[str, Any] | None = None
-    ) -> int:
-        """Group joints into a tree. Returns the index of the articulation."""
-        joints = list(joints)
-        if not joints:
-            raise ValueError("add_articulation: expected at least one joint")
-        if joints != list(range(joints[0], joints[0] + len(joints))) or not 0 <= joints[0] <= joints[-1] < self.joint_count:
-            raise ValueError(f"add_articulation: expected existing joints in increasing order without gaps, found {joints}")
-        index = self._tables["articulation"].append(
-            world=self.current_world, label=label or f"articulation_{self.articulation_count}"
-        )
-        self._tables["joint"].columns["articulation"].array[joints] = index
-        self._author("articulation", custom_attributes, index)
-        return index
 
     def add_shape(
         self, *, body: int, type: int, xform: Any = None, cfg: ShapeConfig | None = None, scale: Any = None, src: Any = None,
@@ -152,14 +113,15 @@ class BodyMethods:
         scale = np.ones(3) if scale is None else np.asarray(scale, np.float64).reshape(3)
         if not np.isfinite(scale).all() or (src is None and (scale < 0.0).any()):
             raise ValueError(f"shape {label!r}: expected finite dimensions >= 0, found {scale.tolist()}")
-        pose = _pose(xform, f"shape {label!r}")
+        pose = named_pose(xform, f"shape {label!r}")
         kind = self._shape_kind(type, scale, src, label)
         index = self._tables["shape"].append(
             type=int(type), flags=cfg.flags, body=body, transform=pose, scale=scale, source=src, margin=cfg.margin,
             gap=self.rigid_gap if cfg.gap is None else cfg.gap, material_ke=cfg.ke, material_kd=cfg.kd, material_kf=cfg.kf,
             material_ka=cfg.ka, material_mu=cfg.mu, material_restitution=cfg.restitution,
             material_mu_torsional=cfg.mu_torsional, material_mu_rolling=cfg.mu_rolling, collision_group=cfg.collision_group,
-            is_solid=cfg.is_solid, color=(-1.0,) * 3 if color is None else color, opacity=1.0 if opacity is None else opacity,
+            collision_filter_parent=cfg.collision_filter_parent, is_solid=cfg.is_solid,
+            color=(-1.0,) * 3 if color is None else color, opacity=1.0 if opacity is None else opacity,
             world=self.current_world, label=label,
         )  # fmt: skip
         if body >= 0 and cfg.density > 0.0 and not is_static and not self.body_lock_inertia[body]:

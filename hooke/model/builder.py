@@ -11,23 +11,30 @@ import warp as wp
 from hooke.data.table import Rows, Table
 from hooke.elements import ELEMENTS
 from hooke.geometry.coloring import ColoringAlgorithm, color_worlds, merge_groups
-from hooke.joints.layout import coordinate_starts
+from hooke.joints.layout import coordinate_starts, moves_freely, velocity_starts
 from hooke.model.build_bodies import BodyMethods
 from hooke.model.build_deformables import DeformableMethods
+from hooke.model.build_joints import JointMethods
 from hooke.model.build_particles import ParticleMethods
-from hooke.model.config import ShapeConfig
+from hooke.model.build_rods import RodMethods
+from hooke.model.config import JointDofConfig, ShapeConfig
 from hooke.model.custom import CustomAttribute, CustomFrequency, CustomMethods
-from hooke.model.enums import Axis, JointType
+from hooke.model.enums import Axis
 from hooke.model.model import NAMES, Model
-from hooke.model.motion import RigidMotion, compose
+from hooke.model.motion import RigidMotion, compose, inverse_pose, quat_rotate
 from hooke.model.tables import TABLES
 
 __all__ = ["ModelBuilder"]
 
 _COUNTS = {table.count_name: table.name for table in TABLES}
+_ALIASES = {  # as the documented data model names them, or did before
+    "joint_target_pos": "joint_target_q",
+    "joint_target_vel": "joint_target_qd",
+    "shape_collision_filter_pairs": "shape_collision_filter_pairs_array",
+}
 
 
-class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethods):
+class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, JointMethods, RodMethods, CustomMethods):
     """Builds a :class:`Model`.
 
     Every column of the model is a list of the builder under the same name (``builder.particle_q``, ``builder.shape_margin`` ...):
@@ -39,6 +46,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
 
     Attributes:
         default_shape_cfg: ShapeConfig of shapes that name none.
+        default_joint_cfg: JointDofConfig of joints whose adders leave something out.
         default_particle_radius: Contact radius [m], 0.1.
         default_tri_ke: Shear modulus of membranes [N/m], 100.
         default_tri_ka: Area modulus of membranes [N/m], 100.
@@ -68,7 +76,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
     ShapeConfig = ShapeConfig
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
-        own = [Table(name, f"{name}_", ()) for name in ("once", "world", "joint_constraint", "constraint_mimic")]
+        own = [Table(name, f"{name}_", ()) for name in ("once", "world")]
         self._tables = {table.name: Rows(table) for table in (*TABLES, *own)}
         self._tables["once"].append()
         self.custom_attributes: dict[str, CustomAttribute] = {}
@@ -77,6 +85,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         self.up_axis = Axis.from_any(up_axis)
         self.gravity = -9.81 if gravity is None else gravity
         self.default_shape_cfg = ShapeConfig()
+        self.default_joint_cfg = JointDofConfig()
         self.default_particle_radius = 0.1
         self.default_tri_ke, self.default_tri_ka, self.default_tri_kd = 100.0, 100.0, 10.0
         self.default_tri_drag, self.default_tri_lift = 0.0, 0.0
@@ -96,6 +105,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
 
     def __getattr__(self, name: str) -> Any:
         tables = self.__dict__.get("_tables")
+        name = _ALIASES.get(name, name)
         if tables is not None:
             if name in _COUNTS:
                 return tables[_COUNTS[name]].count
@@ -106,6 +116,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         raise AttributeError(f"ModelBuilder has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        name = _ALIASES.get(name, name)
         if name in NAMES:
             column = getattr(self, name)
             if column is not value:  # `builder.column += rows` assigns the column to itself
@@ -222,7 +233,6 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         motion = RigidMotion(xform)
         offsets = {name: rows.count for name, rows in self._tables.items()}
         offsets["world"] = self.world_count
-        first_coord = offsets["joint_coord"]
         for name, rows in builder._tables.items():
             if name == "once" or rows.count == 0:
                 continue
@@ -233,7 +243,7 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
                 replaced["world"] = self.current_world
             self._tables[name].merge(rows, offsets, motion, **replaced)
         self._place_static(builder, offsets, motion)
-        self._place_roots(builder, offsets["joint"], first_coord, motion)
+        self._place_roots(builder, offsets["joint"], motion, (offsets["joint_coord"], offsets["joint_dof"]))
         self.particle_color_groups = _joined(self.particle_color_groups, builder.particle_color_groups, offsets["particle"])
         self.body_color_groups = _joined(self.body_color_groups, builder.body_color_groups, offsets["body"])
         self.requested_contact_attributes |= builder.requested_contact_attributes
@@ -249,16 +259,27 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
         points = self.attachment_particle_body_body_point.array[offsets["attachment_particle_body"] :]
         points[static] = motion.apply("point", points[static])
 
-    def _place_roots(self, builder: ModelBuilder, first: int, first_coord: int, motion: RigidMotion) -> None:
-        """Joints to the world move with the builder: free ones through their coordinates, others through their parent anchor."""
+    def _place_roots(self, builder: ModelBuilder, first: int, motion: RigidMotion, starts: tuple[int, int]) -> None:
+        """Joints to the world move with the builder: free ones through their coordinates, others through their parent anchor.
+
+        The pose of a free one is X_p q X_c^-1, so a motion M takes q to (X_p^-1 M X_p) q.
+        """
         types, roots = builder.joint_type.array, builder.joint_parent.array < 0
         anchors = self.joint_X_p.array[first : first + builder.joint_count]
-        free = types == JointType.FREE
-        anchors[roots & ~free] = compose(motion.pose, anchors[roots & ~free])
-        starts = coordinate_starts(types, builder.joint_dof_dim.array)[:-1][roots & free]
+        free = moves_freely(types)
+        held = np.flatnonzero(roots & ~free)
+        if len(held):
+            anchors[held] = compose(motion.pose, anchors[held])
+        dims, moved = builder.joint_dof_dim.array, np.flatnonzero(roots & free)
+        if len(moved) == 0:
+            return
+        turn = compose(inverse_pose(anchors[moved]), compose(motion.pose, anchors[moved]))
+        at = starts[0] + coordinate_starts(types, dims)[moved][:, None] + np.arange(7)
         for values in (self.joint_q.array, self.joint_target_q.array):
-            for start in starts + first_coord:
-                values[start : start + 7] = compose(motion.pose, values[start : start + 7])
+            values[at] = compose(turn, values[at])
+        at = starts[1] + velocity_starts(types, dims)[moved][:, None] + np.arange(6)
+        twists = self.joint_qd.array[at].reshape(-1, 2, 3)
+        self.joint_qd.array[at] = quat_rotate(turn[:, None, 3:], twists).reshape(-1, 6)
 
     # ---- colouring
 
@@ -307,11 +328,11 @@ class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, CustomMethod
             requires_grad: Gradients do not exist yet; True is refused.
             skip_all_validations: Skip all of the checks below.
             skip_validation_worlds: Skip the check that the entities of a world are contiguous.
-            skip_validation_joints: Leave joints out of the check of values and references.
+            skip_validation_joints: Skip all checks of joints and articulations.
             skip_validation_shapes: Leave shapes out of the check of values and references.
             skip_validation_inertia: Skip the check and the correction of masses and inertias.
             skip_validation_structure: Skip the check of values and references.
-            skip_validation_joint_ordering: Skip the check that the joints of an articulation are contiguous.
+            skip_validation_joint_ordering: Skip the check that joints follow each other depth first in their articulation.
 
         Raises:
             ValueError: Something is invalid; the message names it by label and index and says what to do.

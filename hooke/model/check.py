@@ -10,9 +10,10 @@ import numpy as np
 from hooke.data.table import Column, Rows, row_count
 from hooke.elements import ELEMENTS
 from hooke.geometry.inertia import validate_inertia
+from hooke.joints.layout import coordinate_starts, velocity_starts
 from hooke.model.enums import BodyFlags
 
-__all__ = ["check_coloring", "check_inertia", "check_joint_ordering", "check_structure", "check_worlds", "name_of"]
+__all__ = ["check_coloring", "check_inertia", "check_structure", "check_worlds", "name_of"]
 
 _NOUN = {"tri": "triangle", "tet": "tetrahedron", "edge": "edge"}
 
@@ -39,7 +40,7 @@ def check_structure(tables: dict[str, Rows], world_count: int, leave_out: frozen
             if column.is_list or rows.count == 0:
                 continue
             values = rows.columns[column.name].array
-            _check_values(rows, column, values)
+            _check_values(tables, rows, column, values)
             if column.refers in counts and (values.min() < -1 or values.max() >= counts[column.refers]):
                 bad = np.flatnonzero(((values < -1) | (values >= counts[column.refers])).reshape(rows.count, -1).any(axis=1))
                 raise ValueError(
@@ -57,6 +58,18 @@ def check_structure(tables: dict[str, Rows], world_count: int, leave_out: frozen
                 )
 
 
+def _name_of_number(tables: dict[str, Rows], rows: Rows, index: int) -> str:
+    """As :func:`name_of`; a coordinate or degree of freedom goes by its joint."""
+    starts = {"joint_coord": coordinate_starts, "joint_dof": velocity_starts}.get(rows.table.name)
+    joints = tables["joint"]
+    if starts is not None and joints.count:
+        first = starts(joints.columns["type"].array, joints.columns["dof_dim"].array)
+        joint = int(np.searchsorted(first, index, side="right")) - 1
+        if 0 <= joint < joints.count:
+            return f"{name_of(joints, joint)}, {rows.table.name.removeprefix('joint_')} {index - first[joint]} ({name_of(rows, index)})"
+    return name_of(rows, index)
+
+
 def public_name(rows: Rows, column: Column) -> str:
     """The name of a column on the builder and the model; a custom attribute goes by its key."""
     return rows.table.prefix + column.name if column in rows.table.columns else column.name
@@ -69,7 +82,7 @@ def _reaches(values: np.ndarray, minimum: Any) -> bool:
     return all(values[:, k].min() >= least for k, least in enumerate(minimum))
 
 
-def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
+def _check_values(tables: dict[str, Rows], rows: Rows, column: Column, values: np.ndarray) -> None:
     flat = values.reshape(rows.count, -1)
     if np.isfinite(flat.min()) and np.isfinite(flat.max()) and _reaches(flat, column.minimum):
         return
@@ -80,7 +93,7 @@ def _check_values(rows: Rows, column: Column, values: np.ndarray) -> None:
         wanted = "finite values" if not finite[bad[0]] else f"values >= {column.minimum}"
         more = f"; {len(bad)} rows are wrong" if len(bad) > 1 else ""
         raise ValueError(
-            f"{name_of(rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()} {column.unit}, expected "
+            f"{_name_of_number(tables, rows, bad[0])}: {public_name(rows, column)} is {values[bad[0]].tolist()} {column.unit}, expected "
             f"{wanted}{more}"
         )
 
@@ -124,17 +137,6 @@ def check_inertia(rows: Rows) -> np.ndarray:
             stacklevel=5,
         )
     return corrected
-
-
-def check_joint_ordering(rows: Rows) -> None:
-    """Refuse an articulation whose joints are not contiguous and in order."""
-    owner = rows.columns["articulation"].array
-    bad = np.flatnonzero(np.diff(owner[owner >= 0]) < 0)
-    if len(bad):
-        at = int(np.flatnonzero(owner >= 0)[bad[0] + 1])
-        raise ValueError(
-            f"{name_of(rows, at)}: its articulation {owner[at]} comes after a later one; add the joints of each together"
-        )
 
 
 def check_coloring(what: str, groups: list[Any], count: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import warp as wp
 
-__all__ = ["Control"]
+__all__ = ["Control", "old_targets"]
 
 
 class Control:
@@ -38,6 +38,16 @@ class Control:
         self.tri_activations: wp.array | None = None
         self.tet_activations: wp.array | None = None
 
+    @property
+    def joint_target_pos(self) -> wp.array | None:
+        """Other name of ``joint_target_q``, where there are as many coordinates as degrees of freedom."""
+        return old_targets(self.joint_target_q, self.joint_target_qd)
+
+    @property
+    def joint_target_vel(self) -> wp.array | None:
+        """Other name of ``joint_target_qd``."""
+        return self.joint_target_qd
+
     def clear(self, model=None) -> None:
         """Set all inputs to zero, or to the defaults of ``model``."""
         for field, name in self.SOURCES.items():
@@ -48,3 +58,16 @@ class Control:
                 array.zero_()
             else:
                 wp.copy(array, getattr(model, name))
+
+
+def old_targets(q: wp.array | None, qd: wp.array | None) -> wp.array | None:
+    """The position targets under a name that stands for one value per degree of freedom.
+
+    Raises:
+        AttributeError: A joint has a quaternion, so that there are more coordinates.
+    """
+    if q is not None and qd is not None and len(q) != len(qd):
+        raise AttributeError(
+            f"joint_target_pos has one value per degree of freedom ({len(qd)}), but there are {len(q)} coordinates; use joint_target_q"
+        )
+    return q

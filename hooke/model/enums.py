@@ -2,6 +2,8 @@
 
 from enum import IntEnum, IntFlag
 
+from hooke.joints.kind import JointType
+
 __all__ = [
     "Axis",
     "BodyFlags",
@@ -33,20 +35,6 @@ class Axis(IntEnum):
 
     def to_vector(self) -> tuple[float, float, float]:
         return tuple(1.0 if i == self else 0.0 for i in range(3))  # type: ignore[return-value]
-
-
-class JointType(IntEnum):
-    """Kinds of joints."""
-
-    PRISMATIC = 0
-    REVOLUTE = 1
-    BALL = 2
-    FIXED = 3
-    FREE = 4
-    DISTANCE = 5
-    D6 = 6
-    CABLE = 7
-    ROD = 8
 
 
 class JointTargetMode(IntEnum):

@@ -10,9 +10,12 @@ import warp as wp
 from hooke.data.table import Rows, TableData
 from hooke.geometry.kind import GeoType
 from hooke.geometry.shapes import shape_kind
-from hooke.joints.layout import coordinate_starts, velocity_starts
-from hooke.model.check import check_coloring, check_inertia, check_joint_ordering, check_structure, check_worlds
+from hooke.joints.layout import constraint_counts, coordinate_starts, velocity_starts
+from hooke.model.articulation import ancestors_of, articulation_ranges, parents_first
+from hooke.model.check import check_coloring, check_inertia, check_structure, check_worlds
+from hooke.model.check_joints import check_joints, depth_first_violation
 from hooke.model.custom import AttributeAssignment, fill_pending_values, table_of
+from hooke.model.filters import filter_pairs
 from hooke.model.model import Model
 from hooke.model.tables import TABLES
 
@@ -36,10 +39,17 @@ def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model
         check_structure(tables, builder.world_count, frozenset(leave_out))
     if not skip["worlds"]:
         check_worlds(tables)
+    if not (skip["joints"] or skip["structure"]):
+        check_joints(tables)
     if not skip["joint_ordering"]:
-        check_joint_ordering(tables["joint"])
+        message = depth_first_violation(tables)
+        if message:
+            raise ValueError(message)
     inertia = tables["body"].columns["inertia"].array if skip["inertia"] else check_inertia(tables["body"])
-    derived = {"particle": _particles(builder), "body": _bodies(tables["body"], inertia), "shape": _shapes(tables["shape"], device)}
+    derived = {
+        "particle": _particles(builder), "body": _bodies(tables["body"], inertia), "shape": _shapes(tables["shape"], device),
+        "shape_filter": {"collision_filter_pairs_array": filter_pairs(tables)}, "joint": _trees(builder), "joint_dof": _axes(builder),
+    }  # fmt: skip
     data = {}
     for table in TABLES:
         rows = tables[table.name]
@@ -49,7 +59,8 @@ def finalize(builder: ModelBuilder, device: Any, skip: dict[str, bool]) -> Model
         for name, values in host.items():
             column = table.column(name)
             arrays[name] = list(values) if column.is_list else column.to_array(getattr(values, "array", values), device)
-        data[table.name] = TableData(table, arrays, rows.count, device)
+        count = len(host["collision_filter_pairs_array"]) if table.name == "shape_filter" else rows.count
+        data[table.name] = TableData(table, arrays, count, device)
     model = Model(data, device)
     _worlds(model, builder)
     _joints(model, builder)
@@ -126,13 +137,37 @@ def _worlds(model: Model, builder: ModelBuilder) -> None:
         setattr(model, f"{name}_world_start", wp.array(starts, dtype=wp.int32, device=model.device))
 
 
+def _trees(builder: ModelBuilder) -> dict[str, np.ndarray]:
+    owner, parent, child = builder.joint_articulation.array, builder.joint_parent.array, builder.joint_child.array
+    return {"ancestor": ancestors_of(owner, parent, child, builder.body_count)[0]}
+
+
+def _axes(builder: ModelBuilder) -> dict[str, np.ndarray]:
+    """Axes as unit vectors."""
+    axis = builder.joint_axis.array
+    size = np.linalg.norm(axis, axis=1, keepdims=True)
+    return {"axis": axis / np.where(size > 0.0, size, 1.0)}
+
+
 def _joints(model: Model, builder: ModelBuilder) -> None:
-    types, dims = builder.joint_type.array, builder.joint_dof_dim.array
-    model.joint_q_start = wp.array(coordinate_starts(types, dims), dtype=wp.int32, device=model.device)
-    model.joint_qd_start = wp.array(velocity_starts(types, dims), dtype=wp.int32, device=model.device)
-    owner = builder.joint_articulation.array
-    first = np.searchsorted(np.where(owner >= 0, owner, np.iinfo(np.int32).max), np.arange(builder.articulation_count + 1))
-    model.articulation_start = wp.array(first.astype(np.int32), dtype=wp.int32, device=model.device)
+    """Where the numbers of joints and the joints of articulations are."""
+    types, dims, owner = builder.joint_type.array, builder.joint_dof_dim.array, builder.joint_articulation.array
+    coordinates, velocities = coordinate_starts(types, dims), velocity_starts(types, dims)
+    start, end = articulation_ranges(owner, builder.articulation_count)
+    constraints = np.concatenate([[0], np.cumsum(constraint_counts(types, dims))]).astype(np.int32)
+    order = parents_first(owner, _trees(builder)["ancestor"])
+    arrays = {
+        "joint_q_start": coordinates, "joint_qd_start": velocities, "joint_cts_start": constraints, "joint_order": order,
+        "articulation_start": start, "articulation_end": end,
+    }  # fmt: skip
+    for name, values in arrays.items():
+        setattr(model, name, wp.array(values, dtype=wp.int32, device=model.device))
+    first = np.minimum(world_starts(builder.joint_world.array, model.world_count), len(types))
+    for name, starts in (("coord", coordinates), ("dof", velocities), ("constraint", constraints)):
+        setattr(model, f"joint_{name}_world_start", wp.array(starts[first], dtype=wp.int32, device=model.device))
+    sizes = [(j - i, velocities[j] - velocities[i]) for i, j in zip(start[:-1], end, strict=True)]
+    model.max_joints_per_articulation = max((int(n) for n, _ in sizes), default=0)
+    model.max_dofs_per_articulation = max((int(n) for _, n in sizes), default=0)
 
 
 def _custom(model: Model, builder: ModelBuilder) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import warp as wp
 
 from hooke.data.table import Column, Table, TableData
+from hooke.joints.kind import JointType
 from hooke.model.contacts import Contacts
-from hooke.model.control import Control
+from hooke.model.control import Control, old_targets
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, AttributeNamespace, CustomAttribute
 from hooke.model.state import State
 from hooke.model.tables import TABLES
@@ -39,6 +40,17 @@ class Model:
         world_count: Number of worlds, at least 1.
         gravity: Per world, then for what belongs to none [m/s^2]; one row when no world was begun.
         wind: Velocity of the air [m/s], one row; felt by triangles with drag or lift (:meth:`set_wind`).
+        joint_q_start: First coordinate of every joint, then the number of all (joints + 1,).
+        joint_qd_start: First degree of freedom of every joint, then the number of all (joints + 1,).
+        joint_cts_start: First locked motion of every joint, then the number of all (joints + 1,).
+        joint_coord_world_start: As ``joint_world_start``, for coordinates (worlds + 2,).
+        joint_dof_world_start: As ``joint_world_start``, for degrees of freedom (worlds + 2,).
+        joint_constraint_world_start: As ``joint_world_start``, for locked motions (worlds + 2,).
+        joint_order: The joints so that in every articulation parents come first (joints,).
+        articulation_start: First joint of every articulation, then the number of all (articulations + 1,).
+        articulation_end: End of the joints of every articulation (articulations,).
+        max_joints_per_articulation: Most joints of an articulation.
+        max_dofs_per_articulation: Most degrees of freedom of an articulation.
         particle_color_groups: One int array of particles per colour.
         body_color_groups: One int array of bodies per colour.
         soft_contact_ke: Stiffness [N/m] of particles in contact, mixed with the shape's; 1e3.
@@ -61,6 +73,10 @@ class Model:
         self.world_label: list[str] = []
         self.gravity: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
         self.wind: wp.array = wp.zeros(1, dtype=wp.vec3, device=device)
+        none = wp.zeros(0, dtype=wp.int32, device=device)
+        self.joint_q_start = self.joint_qd_start = self.joint_cts_start = self.joint_order = none
+        self.articulation_start = self.articulation_end = none
+        self.max_joints_per_articulation = self.max_dofs_per_articulation = 0
         self.particle_color_groups: list[wp.array] = []
         self.body_color_groups: list[wp.array] = []
         self.soft_contact_ke = 1.0e3
@@ -83,6 +99,10 @@ class Model:
             return tables[table.name].arrays[column]
         if name in _COUNTS:
             return tables[_COUNTS[name]].count
+        if name == "joint_target_pos":  # as the documented data model named them before
+            return old_targets(self.joint_target_q, self.joint_target_qd)
+        if name == "joint_target_vel":
+            return self.joint_target_qd
         raise AttributeError(f"Model has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -210,6 +230,24 @@ class Model:
             shapes[body].append(shape)
         return shapes
 
+    @property
+    def shape_collision_filter_pairs(self) -> set[tuple[int, int]]:
+        """Pairs of shapes that never meet, the lesser first."""
+        return {(a, b) for a, b in self.shape_collision_filter_pairs_array.numpy().tolist()}
+
+    def shape_collision_filter_contains(self, shape_a: int, shape_b: int) -> bool:
+        """Whether two shapes never meet, because a filter says so or one body carries both."""
+        body = self.shape_body.numpy()
+        if body[shape_a] == body[shape_b] >= 0:
+            return True
+        pair = sorted((int(shape_a), int(shape_b)))
+        return bool((self.shape_collision_filter_pairs_array.numpy() == pair).all(axis=1).any())
+
+    @property
+    def joint_target_q_start(self) -> wp.array:
+        """First position target of every joint: that of its coordinates."""
+        return self.joint_q_start
+
     # ---- custom attributes
 
     def get_attribute_frequency(self, name: str) -> AttributeFrequency | str:
@@ -252,8 +290,21 @@ def model_tables(model: Any) -> dict[str, TableData]:
     for table in TABLES:
         count = getattr(model, table.count_name, None)
         if count is None:
-            column: Column = table.columns[0]
-            array = getattr(model, table.prefix + column.name, None)
-            count = 0 if array is None else len(array) // (column.width if column.flat else 1)
+            column: Column | None = table.columns[0] if table.columns else None
+            array = None if column is None else getattr(model, table.prefix + column.name, None)
+            known = column is not None and isinstance(array, (wp.array, np.ndarray, list))
+            count = len(array) // (column.width if column.flat else 1) if known else 0  # type: ignore[union-attr, arg-type]
         tables[table.name] = TableData.from_object(table, model, int(count), model.device)
+    _tell_rods_from_cables(tables["joint"])
     return tables
+
+
+def _tell_rods_from_cables(joints: TableData) -> None:
+    """Joints of another data model that have the type of a cable but three linear and three angular axes are rods."""
+    if not joints.count:
+        return
+    types = joints.arrays["type"].numpy()
+    rods = (types == JointType.CABLE) & (joints.arrays["dof_dim"].numpy() == 3).all(axis=1)
+    if rods.any():
+        types = np.where(rods, int(JointType.ROD), types).astype(np.int32)
+        joints.bind(joints.table.column("type"), wp.array(types, dtype=wp.int32, device=joints.device))

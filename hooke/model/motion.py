@@ -9,7 +9,7 @@ import numpy as np
 from hooke.data.chunks import map_rows
 from hooke.geometry.measure import cross
 
-__all__ = ["RigidMotion", "compose", "quat_multiply", "quat_rotate"]
+__all__ = ["RigidMotion", "compose", "inverse_pose", "named_pose", "quat_multiply", "quat_rotate"]
 
 
 def quat_rotate(q: Any, v: Any) -> np.ndarray:
@@ -70,3 +70,18 @@ class RigidMotion:
         if moves == "twist":
             return np.concatenate([quat_rotate(q, rows[:, :3]), quat_rotate(q, rows[:, 3:])], axis=1)
         return compose(self.pose, rows)
+
+
+def inverse_pose(a: Any) -> np.ndarray:
+    """Inverse of poses (..., 7)."""
+    a = np.asarray(a, np.float64)
+    back = a[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.concatenate([-quat_rotate(back, a[..., :3]), back], axis=-1)
+
+
+def named_pose(xform: Any, what: str) -> np.ndarray:
+    """Seven numbers of a transform argument; ``what`` is how an error calls it."""
+    try:
+        return RigidMotion(xform).pose
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error

@@ -5,18 +5,25 @@ import warp as wp
 
 from hooke.data.table import Column, Table
 from hooke.elements import ELEMENTS
-from hooke.model.enums import BodyFlags, JointType, ParticleFlags, ShapeFlags
+from hooke.joints.kind import JointType
+from hooke.model.enums import BodyFlags, ParticleFlags, ShapeFlags
 
 __all__ = [
     "ARTICULATION",
     "BODY",
+    "CONSTRAINT_MIMIC",
     "JOINT",
+    "JOINT_CONSTRAINT",
     "JOINT_COORD",
     "JOINT_DOF",
     "PARTICLE",
     "SHAPE",
+    "SHAPE_FILTER",
     "TABLES",
+    "UNLIMITED",
     "Bodies",
+    "JointDofs",
+    "Joints",
     "Particles",
     "Shapes",
 ]
@@ -87,6 +94,7 @@ SHAPE = Table(
         Column("material_mu_torsional", wp.float32, 0.005, "m", "Torsional friction.", minimum=0.0),
         Column("material_mu_rolling", wp.float32, 1.0e-4, "m", "Rolling friction.", minimum=0.0),
         Column("collision_group", wp.int32, 1, "", "0 never collides; equal positive groups or any negative group do."),
+        Column("collision_filter_parent", wp.bool, True, "", "Does not meet the parent body of a joint that says so.", kernel=False),
         Column("is_solid", wp.bool, True, "", "Solid, or a hollow shell.", kernel=False),
         Column("color", wp.vec3, (-1.0, -1.0, -1.0), "", "Colour for pictures, 0 to 1; negative is chosen.", kernel=False),
         Column("opacity", wp.float32, 1.0, "", "Opacity for pictures.", kernel=False),
@@ -100,6 +108,16 @@ SHAPE = Table(
 )  # fmt: skip
 Shapes = SHAPE.struct
 
+SHAPE_FILTER = Table(
+    "shape_filter",
+    "shape_",
+    (
+        Column("collision_filter_pairs_array", wp.int32, (-1, -1), "", "Two shapes that never meet; in a model each once, lesser first.",
+               width=2, refers="shape"),
+    ),
+    doc="Pairs of shapes that never meet: those of the user, and those of jointed bodies. Shapes of one body need none.",
+)  # fmt: skip
+
 JOINT = Table(
     "joint",
     "joint_",
@@ -111,19 +129,25 @@ JOINT = Table(
         Column("X_c", wp.transform, _IDENTITY, "m", "Anchor in the child body frame."),
         Column("dof_dim", wp.int32, 0, "", "Number of linear and of angular axes.", width=2),
         Column("enabled", wp.bool, True, "", "Whether the joint acts."),
-        Column("articulation", wp.int32, -1, "", "Articulation the joint belongs to.", refers="articulation"),
+        Column("collision_filter_parent", wp.bool, False, "", "Shapes of parent and child do not meet.", kernel=False),
+        Column("articulation", wp.int32, -1, "", "Articulation the joint belongs to; -1 closes a loop or stands alone.",
+               refers="articulation"),
+        Column("mimic_joint", wp.int32, -1, "", "Joint whose coordinates this one follows.", refers="joint"),
+        Column("mimic_coeffs", wp.vec2, (0.0, 1.0), "m or rad, 1", "q = first + second * q of the joint it follows."),
         _WORLD,
         _LABEL,
+        Column("ancestor", wp.int32, -1, "", "Joint of the articulation that moves the parent body.", derived=True),
     ),
     doc="Joints.",
-)
+)  # fmt: skip
+Joints = JOINT.struct
 
 JOINT_DOF = Table(
     "joint_dof",
     "joint_",
     (
         Column("qd", wp.float32, 0.0, "m/s or rad/s", "Velocity."),
-        Column("axis", wp.vec3, (1.0, 0.0, 0.0), "", "Axis in the parent anchor frame."),
+        Column("axis", wp.vec3, (1.0, 0.0, 0.0), "", "Axis in the parent anchor frame, a unit vector."),
         Column("f", wp.float32, 0.0, "N or N m", "Applied effort."),
         Column("act", wp.float32, 0.0, "", "Input of actuators."),
         Column("target_qd", wp.float32, 0.0, "m/s or rad/s", "Velocity target of the drive."),
@@ -132,16 +156,18 @@ JOINT_DOF = Table(
         Column("target_kd", wp.float32, 0.0, "N s/m or N m s/rad", "Damping of the drive.", minimum=0.0),
         Column("limit_lower", wp.float32, -UNLIMITED, "m or rad", "Lower limit."),
         Column("limit_upper", wp.float32, UNLIMITED, "m or rad", "Upper limit."),
-        Column("limit_ke", wp.float32, 1.0e4, "N/m or N m/rad", "Stiffness of the limits."),
-        Column("limit_kd", wp.float32, 10.0, "N s/m or N m s/rad", "Damping of the limits."),
+        Column("limit_ke", wp.float32, 1.0e4, "N/m or N m/rad", "Stiffness of the limits.", minimum=0.0),
+        Column("limit_kd", wp.float32, 10.0, "N s/m or N m s/rad", "Damping of the limits.", minimum=0.0),
+        Column("stiffness", wp.float32, 0.0, "N/m or N m/rad", "Passive spring towards the rest coordinate.", minimum=0.0),
         Column("damping", wp.float32, 0.0, "N s/m or N m s/rad", "Passive damping.", minimum=0.0),
         Column("armature", wp.float32, 0.0, "kg or kg m^2", "Inertia added to the axis.", minimum=0.0),
         Column("friction", wp.float32, 0.0, "N or N m", "Dry friction.", minimum=0.0),
-        Column("effort_limit", wp.float32, 1.0e6, "N or N m", "Largest effort of the drive."),
-        Column("velocity_limit", wp.float32, 1.0e6, "m/s or rad/s", "Largest velocity."),
+        Column("effort_limit", wp.float32, 1.0e6, "N or N m", "Largest effort of the drive.", minimum=0.0),
+        Column("velocity_limit", wp.float32, 1.0e6, "m/s or rad/s", "Largest velocity.", minimum=0.0),
     ),
     doc="Degrees of freedom of joints.",
 )
+JointDofs = JOINT_DOF.struct
 
 JOINT_COORD = Table(
     "joint_coord",
@@ -149,8 +175,26 @@ JOINT_COORD = Table(
     (
         Column("q", wp.float32, 0.0, "m or rad", "Coordinate."),
         Column("target_q", wp.float32, 0.0, "m or rad", "Position target of the drive."),
+        Column("rest_q", wp.float32, 0.0, "m or rad", "Coordinate at rest of passive springs and of rods."),
     ),
     doc="Coordinates of joints.",
+)
+
+JOINT_CONSTRAINT = Table("joint_constraint", "joint_", (), doc="Locked relative motions of joints; columns are custom attributes.")
+
+CONSTRAINT_MIMIC = Table(
+    "constraint_mimic",
+    "constraint_mimic_",
+    (
+        Column("joint0", wp.int32, -1, "", "Joint that follows.", refers="joint"),
+        Column("joint1", wp.int32, -1, "", "Joint that is followed.", refers="joint"),
+        Column("coef0", wp.float32, 0.0, "m or rad", "Offset."),
+        Column("coef1", wp.float32, 1.0, "", "Factor."),
+        Column("enabled", wp.bool, True, "", "Whether the constraint acts."),
+        _WORLD,
+        _LABEL,
+    ),
+    doc="Constraints q[joint0] = coef0 + coef1 q[joint1].",
 )
 
 ARTICULATION = Table("articulation", "articulation_", (_WORLD, _LABEL), doc="Trees of joints.")
@@ -160,8 +204,11 @@ TABLES: tuple[Table, ...] = (
     *dict.fromkeys(element.table for element in ELEMENTS),
     BODY,
     SHAPE,
+    SHAPE_FILTER,
     JOINT,
     JOINT_DOF,
     JOINT_COORD,
+    JOINT_CONSTRAINT,
+    CONSTRAINT_MIMIC,
     ARTICULATION,
 )

@@ -2,7 +2,11 @@
 
 import re
 import runpy
+import textwrap
 
+import numpy as np
+
+import hooke
 from tests.architecture.source import ROOT
 
 
@@ -23,6 +27,14 @@ def test_example_of_the_readme_runs():
     space: dict = {}
     exec(example.replace("range(600)", "range(3)"), space)
     assert space["solver"].status.steps == 3 and space["solver"].status.ok
+
+
+def test_example_of_the_page_of_joints_runs():
+    text = (ROOT / "docs" / "guide" / "joints.md").read_text()
+    block = re.search(r"\n\n((?:    .*\n)+)", text).group(1)
+    space: dict = {"hooke": hooke, "np": np}
+    exec(textwrap.dedent(block), space)
+    assert space["model"].joint_dof_count == 4
 
 
 def test_contributing_is_short():

@@ -11,7 +11,7 @@ LAYERS = [
     {"geometry"},
     {"elements", "joints", "contact"},
     {"model"},
-    {"importers", "viewer", "collision"},
+    {"importers", "viewer", "collision", "utils", "selection"},
     {"solvers"},
     {"scenes"},
     {"simulate"},

@@ -38,6 +38,10 @@ def everything():
     b.add_shape_sphere(-1, xform=(7, 8, 9, 0, 0, 0, 1))
     b.add_body(mass=1.0, inertia=np.eye(3))
     b.joint_parent[1] = body
+    b.add_shape_collision_filter_pair(0, 1)
+    other = [b.add_joint_revolute(-1, b.add_link(mass=1.0, inertia=np.eye(3))) for _ in range(2)]
+    b.set_joint_mimic(other[1], other[0])
+    b.add_constraint_mimic(*other)
     b.add_attachment_particle_body(0, body, body_point=(0.1, 0.2, 0.3))
     b.add_attachment_particle_body(1, -1, body_point=(4, 5, 6))
     return b
@@ -60,11 +64,12 @@ def test_what_has_a_place_moves(pair):
     inner, b = pair
     np.testing.assert_allclose(rows(b, "particle_q")[4:], [moved(p) for p in rows(inner, "particle_q")], rtol=1e-6)
     np.testing.assert_allclose(rows(b, "particle_qd")[4:], [turned(v) for v in rows(inner, "particle_qd")], rtol=1e-6)
-    np.testing.assert_allclose(rows(b, "body_q")[2], (*moved((1, 2, 3)), 0, 0, 1, 0), atol=1e-6)
-    np.testing.assert_allclose(rows(b, "body_qd")[2], (-2, 1, 3, -5, 4, 6), atol=1e-6)
+    np.testing.assert_allclose(rows(b, "body_q")[4], (*moved((1, 2, 3)), 0, 0, 1, 0), atol=1e-6)
+    np.testing.assert_allclose(rows(b, "body_qd")[4], (-2, 1, 3, -5, 4, 6), atol=1e-6)
+    n = len(rows(inner, "joint_q"))
     for name in ("joint_q", "joint_target_q"):
-        np.testing.assert_allclose(rows(b, name)[14:21], rows(b, "body_q")[2], atol=1e-6)
-        np.testing.assert_array_equal(rows(b, name)[21:], rows(inner, name)[7:])  # relative to its parent body
+        np.testing.assert_allclose(rows(b, name)[n : n + 7], rows(b, "body_q")[len(rows(inner, "body_q"))], atol=1e-6)
+        np.testing.assert_array_equal(rows(b, name)[n + 7 :], rows(inner, name)[7:])  # relative to its parent body
     np.testing.assert_allclose(rows(b, "shape_transform")[3], (*moved((7, 8, 9)), *QUARTER_Z), atol=1e-6)
     np.testing.assert_allclose(rows(b, "attachment_particle_body_body_point")[3], moved((4, 5, 6)), rtol=1e-6)
 
@@ -72,11 +77,11 @@ def test_what_has_a_place_moves(pair):
 def test_what_is_in_a_body_frame_stays(pair):
     inner, b = pair
     np.testing.assert_array_equal(rows(b, "shape_transform")[2], rows(inner, "shape_transform")[0])
-    np.testing.assert_array_equal(rows(b, "body_com")[2], rows(inner, "body_com")[0])
+    np.testing.assert_array_equal(rows(b, "body_com")[4], rows(inner, "body_com")[0])
     np.testing.assert_array_equal(rows(b, "attachment_particle_body_body_point")[2], (0.1, 0.2, 0.3))
-    np.testing.assert_array_equal(rows(b, "body_inertia")[2], rows(inner, "body_inertia")[0])
-    np.testing.assert_array_equal(rows(b, "joint_X_p")[2], rows(inner, "joint_X_p")[0])
-    np.testing.assert_array_equal(rows(b, "joint_X_c")[2], rows(inner, "joint_X_c")[0])
+    np.testing.assert_array_equal(rows(b, "body_inertia")[4], rows(inner, "body_inertia")[0])
+    np.testing.assert_array_equal(rows(b, "joint_X_p")[4], rows(inner, "joint_X_p")[0])
+    np.testing.assert_array_equal(rows(b, "joint_X_c")[4], rows(inner, "joint_X_c")[0])
     for name in ("tri_poses", "tet_poses", "edge_rest_angle", "spring_rest_length", "tri_areas"):
         values = rows(b, name)
         np.testing.assert_array_equal(values[len(values) // 2 :], rows(inner, name))
@@ -125,10 +130,10 @@ def test_the_builder_that_was_added_is_unchanged(pair):
 def test_a_model_of_two_copies(pair):
     _, b = pair
     m = b.finalize(device="cpu")
-    assert m.joint_q_start.numpy().tolist() == [0, 7, 14, 21, 28]
-    assert m.articulation_start.numpy().tolist() == [0, 1, 2, 3, 4]
+    assert m.joint_q_start.numpy().tolist() == [0, 7, 14, 15, 16, 23, 30, 31, 32]
+    assert m.articulation_start.numpy().tolist() == [0, 1, 4, 5, 8]
     assert m.spring_indices.numpy().tolist() == [0, 1, 4, 5]
-    assert list(b.body_label) == ["body_0", "body_1", "second/body_0", "second/body_1"]
+    assert list(b.body_label) == [f"{prefix}body_{k}" for prefix in ("", "second/") for k in range(4)]
 
 
 def test_motions_compose():
@@ -155,8 +160,8 @@ def test_a_bad_transform_is_refused():
 # ---- custom attributes with references
 
 REFERENCES = {
-    "particle": 4, "spring": 1, "triangle": 1, "edge": 2, "tetrahedron": 1, "body": 2, "shape": 2, "joint": 2, "joint_dof": 12,
-    "joint_coord": 14, "articulation": 2,
+    "particle": 4, "spring": 1, "triangle": 1, "edge": 2, "tetrahedron": 1, "body": 4, "shape": 2, "joint": 4, "joint_dof": 14,
+    "joint_coord": 16, "articulation": 2, "joint_constraint": 10, "constraint_mimic": 1,
 }  # fmt: skip
 
 

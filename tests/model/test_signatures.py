@@ -25,6 +25,48 @@ SIGNATURES = {
     "add_edge": "i j k l rest=None edge_ke=None edge_kd=None custom_attributes=None",
     "add_edges": "i j k l rest=None edge_ke=None edge_kd=None custom_attributes=None",
     "add_ground_plane": "height=0.0 cfg=None color=(0.125,0.125,0.15) opacity=None label=None",
+    "add_constraint_mimic": "joint0 joint1 coef0=0.0 coef1=1.0 enabled=True label=None custom_attributes=None",
+    "add_joint": """joint_type parent child linear_axes=None angular_axes=None label=None parent_xform=None
+        child_xform=None collision_filter_parent=None enabled=True custom_attributes=None""",
+    "add_joint_ball": """parent child parent_xform=None child_xform=None armature=None friction=None damping=None
+        stiffness=None actuator_mode=None label=None collision_filter_parent=None enabled=True
+        custom_attributes=None""",
+    "add_joint_cable": """parent child parent_xform=None child_xform=None stretch_stiffness=None stretch_damping=None
+        bend_stiffness=None bend_damping=None label=None collision_filter_parent=None enabled=True
+        custom_attributes=None""",
+    "add_joint_d6": """parent child linear_axes=None angular_axes=None label=None parent_xform=None child_xform=None
+        collision_filter_parent=None enabled=True custom_attributes=None""",
+    "add_joint_distance": """parent child parent_xform=None child_xform=None min_distance=-1.0 max_distance=1.0
+        collision_filter_parent=None enabled=True custom_attributes=None label=None""",
+    "add_joint_fixed": """parent child parent_xform=None child_xform=None label=None collision_filter_parent=None enabled=True
+        custom_attributes=None""",
+    "add_joint_free": """child parent_xform=None child_xform=None parent=-1 label=None collision_filter_parent=None
+        enabled=True custom_attributes=None""",
+    "add_joint_prismatic": """parent child parent_xform=None child_xform=None axis=0 target_q=None target_qd=None target_ke=None
+        target_kd=None damping=None stiffness=None rest_q=None limit_lower=None limit_upper=None
+        limit_ke=None limit_kd=None armature=None effort_limit=None velocity_limit=None friction=None
+        actuator_mode=None target_pos=None target_vel=None label=None collision_filter_parent=None
+        enabled=True custom_attributes=None""",
+    "add_joint_revolute": """parent child parent_xform=None child_xform=None axis=None target_q=None target_qd=None
+        target_ke=None target_kd=None damping=None stiffness=None rest_q=None limit_lower=None
+        limit_upper=None limit_ke=None limit_kd=None armature=None effort_limit=None velocity_limit=None
+        friction=None actuator_mode=None target_pos=None target_vel=None label=None
+        collision_filter_parent=None enabled=True custom_attributes=None""",
+    "add_joint_rod": """parent child parent_xform=None child_xform=None rest_rotation=None stretch_stiffness=None
+        stretch_damping=None shear_stiffness=None shear_damping=None bend_stiffness=None bend_damping=None
+        twist_stiffness=None twist_damping=None label=None collision_filter_parent=None enabled=True
+        custom_attributes=None""",
+    "add_rod": """positions=None rod=None quaternions=None radius=None cfg=None stretch_stiffness=None
+        stretch_damping=None shear_stiffness=None shear_damping=None bend_stiffness=None bend_damping=None
+        twist_stiffness=None twist_damping=None label=None wrap_in_articulation=True color=None
+        body_frame_origin=None junction_collision_filter=True closed=False""",
+    "add_rod_graph": """node_positions edges radius=0.1 cfg=None stretch_stiffness=None stretch_damping=None
+        bend_stiffness=None bend_damping=None label=None wrap_in_articulation=True quaternions=None
+        color=None junction_collision_filter=True body_frame_origin=None""",
+    "add_shape_collision_filter_pair": "shape_a shape_b",
+    "collapse_fixed_joints": "verbose=False joints_to_keep=None",
+    "set_joint_mimic": "joint reference_joint coeffs=(0.0,1.0)",
+    "validate_joint_ordering": """""",
     "add_link": "xform=None com=None inertia=None mass=0.0 label=None lock_inertia=False is_kinematic=False custom_attributes=None",
     "add_particle": "pos vel mass radius=None flags=1 custom_attributes=None",
     "add_particles": "pos vel mass radius=None flags=None custom_attributes=None",
