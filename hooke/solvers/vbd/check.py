@@ -11,9 +11,8 @@ import warp as wp
 
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
-from hooke.model.enums import BodyFlags
 
-__all__ = ["Swaps", "check_arrays", "check_bodies", "check_colors", "check_step"]
+__all__ = ["Swaps", "check_arrays", "check_colors", "check_step"]
 
 
 def check_colors(model: Any, tables: dict[str, Any], active: list[Any]) -> list[wp.array]:
@@ -44,21 +43,6 @@ def check_colors(model: Any, tables: dict[str, Any], active: list[Any]) -> list[
                 "ModelBuilder.color() after all elements are added"
             )
     return [group for group in groups if len(group)]
-
-
-def check_bodies(tables: dict[str, Any], moved_by_another: bool) -> None:
-    """Refuse dynamic bodies, unless another solver moves them."""
-    if moved_by_another or not tables["body"].count:
-        return
-    arrays = tables["body"].arrays
-    dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
-    if dynamic.any():
-        first = int(np.flatnonzero(dynamic)[0])
-        raise NotImplementedError(
-            f"SolverVBD: body {arrays['label'][first]!r} (index {first}) is dynamic ({int(dynamic.sum())} in all), and rigid-body "
-            "dynamics is not available yet; pass is_kinematic=True, use body=-1 for static shapes, or let another solver move "
-            "the bodies (integrate_with_external_rigid_solver=True)"
-        )
 
 
 def check_step(solver: Any, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:

@@ -18,7 +18,9 @@ from hooke.model.contacts import Contacts, soft_rows
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
-from hooke.solvers.vbd.check import Swaps, check_arrays, check_bodies, check_step
+from hooke.solvers.vbd.bodies import RigidBodies
+from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
+from hooke.solvers.vbd.check_bodies import check_bodies, warn_of_rigid_contacts
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -34,6 +36,7 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
@@ -49,7 +52,7 @@ _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
 
-class SolverVBD(SolverBase):
+class SolverVBD(JointModes, SolverBase):
     """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
 
     Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
@@ -147,7 +150,10 @@ class SolverVBD(SolverBase):
         barred = read_filter_maps(given, self._tables)
         self._self_contact = SelfContactOptions(given, barred) if particle_enable_self_contact else None
         warn_of_particle_pairs(model)
-        check_bodies(self._tables, self.integrate_with_external_rigid_solver)
+        self._given = given
+        self._moves_bodies = check_bodies(model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._moves_bodies:
+            warn_of_rigid_contacts(self._tables)
         self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
@@ -179,16 +185,16 @@ class SolverVBD(SolverBase):
             self._swaps.notice(self.workspace.vertices, state_in, state_out)
         self._prepare(contacts)
         self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
-        key = self._key(state_in, state_out, contacts, dt)
+        key = self._key(state_in, state_out, control, contacts, dt)
         if self._surface is None:
-            self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
+            self._recorder.run(key, self._launch_step, state_in, state_out, control, contacts, dt)
         else:
-            self._step_apart(key, self._surface, state_in, state_out, contacts, dt)
+            self._step_apart(key, self._surface, state_in, state_out, control, contacts, dt)
         self._last_contacts = contacts
         self._steps += 1
         self._dt = dt
 
-    def _launch_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+    def _launch_step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
             self._begin(state_in, state_out, contacts, dt)
@@ -196,7 +202,7 @@ class SolverVBD(SolverBase):
                 self._iterate(number, contacts, dt)
             self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._bodies.carry, state_in, state_out)
+        self._move_bodies(state_in, state_out, control, dt)
 
     def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
@@ -214,7 +220,7 @@ class SolverVBD(SolverBase):
         self._sweeps.iterate(number, number == self.iterations - 1, self.workspace.rows, self._surface_rows.features, dt)
 
     def _step_apart(
-        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
+        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float
     ) -> None:
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
         surface.keep_sorted(self._steps, state_in.particle_q)
@@ -222,17 +228,19 @@ class SolverVBD(SolverBase):
         if key not in self._plans:
             if len(self._plans) == _PLANS:
                 self._plans.clear()
-            self._plans[key] = self._plan(surface, state_in, state_out, contacts, dt)
+            self._plans[key] = self._plan(surface, state_in, state_out, control, contacts, dt)
         for stage in self._plans[key]:
             self._run_stage((stage.name, *key), stage)
             if stage.search is not None:
                 surface.settle(stage.search)
 
-    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float) -> list[Stage]:
+    def _plan(
+        self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float
+    ) -> list[Stage]:
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
-        finish = functools.partial(self._finish_apart, state_in, state_out, dt)
+        finish = functools.partial(self._finish_apart, state_in, state_out, control, dt)
         stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
         return [*stages, Stage("end", (surface.certify, finish), None)]
 
@@ -242,17 +250,24 @@ class SolverVBD(SolverBase):
         else:
             stage.time(key, self._recorder, self._times)
 
-    def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _finish_apart(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._bodies.carry, state_in, state_out)
+        self._move_bodies(state_in, state_out, control, dt)
 
-    def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
+    def _move_bodies(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
+        if self._rigid is None:
+            self._recorder.alone(self._bodies.carry, state_in, state_out)
+        else:
+            self._rigid.launch(self.iterations, (state_in, state_out), control, dt)
+
+    def _key(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), has_facets(contacts), dt)
-        return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
+        rigid = () if self._rigid is None else self._rigid.key(control)
+        return versions, material, ramp, sizes, rigid, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -354,6 +369,8 @@ class SolverVBD(SolverBase):
         if self._tables["body"].count:
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
+        if self._rigid is not None:
+            self._rigid.reset(selected)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -367,7 +384,9 @@ class SolverVBD(SolverBase):
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
-            check_bodies(self._tables, self.integrate_with_external_rigid_solver)
+            launch_directly(self._bind_bodies)
+        elif flags & (ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES) and self._rigid is not None:
+            launch_directly(self._rigid.bind)
 
     def rebuild_bvh(self, state: Any) -> None:
         """Build the trees of self-contact anew, for the positions of a state; without self-contact there are none to build.
@@ -444,8 +463,19 @@ class SolverVBD(SolverBase):
         self._shape_contacts = ShapeContacts(self.workspace, self._tables, self.particle_contact_friction, self._recorder)
         self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
         options = SweepOptions(self.particle_contact_friction, self.particle_acceleration, self.particle_tolerance)
+        self._rigid = None
+        if self._moves_bodies:
+            self._rigid = RigidBodies(self.model, self._tables, self.workspace, self._given, self._recorder)
         self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
         self._bind_surface()
+
+    def _bind_bodies(self) -> None:
+        """Which bodies move now."""
+        self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._rigid is not None:
+            self._rigid.bind()
+        elif self._moves_bodies:
+            self._rigid = RigidBodies(self.model, self._tables, self.workspace, self._given, self._recorder)
 
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
@@ -496,11 +526,12 @@ class SolverVBD(SolverBase):
 
     def _kernels(self) -> list[Any]:
         """The kernels of a step."""
+        rigid = [] if self._rigid is None else [*self._rigid.kernels, *self._recorder.kernels]
         if not self._tables["particle"].count:
-            return []
+            return rigid
         surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
         step = [predict_vertices, place_points, *self._sweeps.kernels, *self._shape_contacts.kernels, finish_vertices]
-        return [*step, *surface, *self._recorder.kernels]
+        return [*step, *surface, *rigid, *self._recorder.kernels]
 
     @property
     def _particles(self) -> Any:
