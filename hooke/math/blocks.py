@@ -93,7 +93,6 @@ def eliminate_column(
 
     ``target`` holds, from ``pairs`` on, which block A_ij is, for i after j in the order of the blocks. ``right`` receives y.
     """
-    ...
 
 
 @wp.func_native(_BACK)
@@ -106,4 +105,3 @@ def substitute_back(
     right: wp.array(dtype=wp.spatial_vector),
 ) -> int:
     """The last part of (1): ``right[n]`` becomes x."""
-    ...

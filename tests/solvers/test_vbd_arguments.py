@@ -146,12 +146,15 @@ def test_friction_error_lists_the_laws(model):
         SolverVBD(model, particle_contact_friction="none")
 
 
-RAMP = ("rigid_avbd_beta", "rigid_avbd_linear_beta", "rigid_contact_k_start")
-RIGID = [name for name in inspect.signature(SolverVBD.__init__).parameters if name.startswith("rigid_") and name not in RAMP]
+RIGID = [
+    name
+    for name in inspect.signature(SolverVBD.__init__).parameters
+    if name.startswith(("rigid_contact_", "rigid_body_")) and name != "rigid_contact_k_start"
+]
 
 
-@pytest.mark.parametrize("name", RIGID)
-def test_rigid_arguments_must_keep_their_defaults(model, name):
+@pytest.mark.parametrize("name", [*RIGID, "rigid_avbd_contact_alpha", "rigid_compliant_alm"])
+def test_arguments_of_rigid_contacts_must_keep_their_defaults(model, name):
     default = inspect.signature(SolverVBD.__init__).parameters[name].default
     SolverVBD(model, **{name: default})
     other = (not default) if isinstance(default, bool) else 17.5

@@ -141,7 +141,12 @@ class RigidBodies:
     def _begin(self, state: Any, control: Any, dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
         launch = self._recorder.launch
-        launch(begin_bodies, bodies.count, [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt], [self._motion])
+        launch(
+            begin_bodies,
+            bodies.count,
+            [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt],
+            [self._motion],
+        )
         self._inputs = self._joint_inputs(control)
         if self._joint_count:
             launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])

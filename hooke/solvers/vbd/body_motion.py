@@ -69,7 +69,8 @@ def inertial_force(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
     """Minus the left sides of (1) and (2)."""
     phi = rotation_vector(motion.turn[b])
     f = (bodies.mass[b] / (dt * dt)) * (motion.target[b] - motion.way[b])
-    t = (motion.spin[b] - wp.quat_rotate(motion.turn[b], motion.inertia[b] * phi)) / (dt * dt)
+    held = motion.inertia[b] * phi
+    t = (motion.spin[b] - held - turned(motion.turn[b], held)) / (dt * dt)  # a turn is 1 to rounding, which must not scale momentum
     return wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
 
 
@@ -101,13 +102,14 @@ def solve_columns(m: wp.mat33, b: wp.vec3):
 
 @wp.func
 def free_rotation(inertia: wp.mat33, spin: wp.vec3, guess: wp.vec3):
-    """phi of (2) without moments."""
+    """The rotation phi of (2) without moments."""
     size = wp.max(wp.max(inertia[0, 0], inertia[1, 1]), wp.max(inertia[2, 2], SMALL))
     unit, wanted = inertia / size, spin / size
     phi = guess
     for _step in range(6):
         turn = rotation_of(phi)
-        held = wp.quat_rotate(turn, unit * phi)
+        spun = unit * phi
+        held = spun + turned(turn, spun)
         jacobian = wp.quat_to_matrix(turn) * unit * inverse_jacobian(phi) - skew(held)
         change = solve_columns(jacobian, wanted - held)
         phi = rotation_vector(rotation_of(change) * turn)

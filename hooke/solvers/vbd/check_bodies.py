@@ -107,7 +107,8 @@ def _check_joints(model: Any, tables: dict[str, Any]) -> None:
     if not tables["joint"].count:
         return
     arrays, dofs = tables["joint"].arrays, tables["joint_dof"].arrays
-    follows = np.flatnonzero(arrays["mimic_joint"].numpy() >= 0) if arrays["mimic_joint"] is not None else []
+    leader = arrays["mimic_joint"]
+    follows = np.flatnonzero(leader.numpy() >= 0) if leader is not None else np.zeros(0, np.int64)
     if len(follows) or tables["constraint_mimic"].count:
         where = f": joint {arrays['label'][follows[0]]!r} (index {follows[0]}) follows another" if len(follows) else ""
         raise NotImplementedError(f"SolverVBD: mimic joints are not solved yet{where}; remove the mimic, or drive the joint")
@@ -123,7 +124,9 @@ def _check_joints(model: Any, tables: dict[str, Any]) -> None:
     limit = dofs["velocity_limit"]
     if limit is not None and len(limit) and (limit.numpy() < _LIMITED).any():
         d = int(np.flatnonzero(limit.numpy() < _LIMITED)[0])
-        warnings.warn(f"SolverVBD: joint_velocity_limit does not act yet (degree of freedom {d} has {limit.numpy()[d]})", stacklevel=5)
+        warnings.warn(
+            f"SolverVBD: joint_velocity_limit does not act yet (degree of freedom {d} has {limit.numpy()[d]})", stacklevel=5
+        )
 
 
 def _check_coupling(tables: dict[str, Any], dynamic: np.ndarray) -> None:
@@ -136,9 +139,9 @@ def _check_coupling(tables: dict[str, Any], dynamic: np.ndarray) -> None:
         hit = hit[dynamic[hit]]
         if len(hit):
             raise NotImplementedError(
-                f"SolverVBD: {what} dynamic body {names[hit[0]]!r} (index {hit[0]}), and coupling of particles with dynamic bodies is "
-                "not available yet; pass is_kinematic=True, switch has_particle_collision off for its shapes, or let another solver "
-                "move the bodies (integrate_with_external_rigid_solver=True)"
+                f"SolverVBD: body {names[hit[0]]!r} (index {hit[0]}) is dynamic, and {what}, but coupling of particles with dynamic "
+                "bodies is not available yet; pass is_kinematic=True, switch has_particle_collision off for its shapes, or let another "
+                "solver move the bodies (integrate_with_external_rigid_solver=True)"
             )
 
 
@@ -148,10 +151,10 @@ def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
     if tables["shape"].count:
         shapes = tables["shape"].arrays
         meets = (shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_PARTICLES)) != 0
-        found.append(("particles may touch a shape of", shapes["body"].numpy()[meets]))
+        found.append(("particles may touch its shapes", shapes["body"].numpy()[meets]))
     held = tables["attachment_particle_body"]
     if held.count:
-        found.append(("a particle is attached to", held.arrays["body"].numpy()))
+        found.append(("a particle is attached to it", held.arrays["body"].numpy()))
     return found
 
 

@@ -83,17 +83,23 @@ def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
 
 @wp.func
 def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_vector):
-    """Efforts and multipliers after a solve, and the residuals that it was about."""
+    """Efforts and multipliers after a solve."""
     for i in range(six_of(j)):
         memory.effort[j][i] = rows.base[j][i] - nu[i]
         if rows.share[j][i] > 0.0:
             memory.multiplier[j][i] = memory.multiplier[j][i] - rows.share[j][i] * nu[i] + rows.shift[j][i]
-        memory.solved[j][i] = memory.now[j][i] + (rows.slack[j][i] * nu[i] - rows.residual[j][i])
 
 
 @wp.kernel(enable_backward=False)
 def solve_islands(
-    work: Work, joints: Joints, bodies: Bodies, rows: JointRows, dt: float, islands: Islands, motion: BodyMotion, memory: JointMemory
+    work: Work,
+    joints: Joints,
+    bodies: Bodies,
+    rows: JointRows,
+    dt: float,
+    islands: Islands,
+    motion: BodyMotion,
+    memory: JointMemory,
 ):
     """(1) for every island."""
     k = first_item(work, wp.tid())
@@ -137,7 +143,9 @@ def force_of(rows: JointRows, memory: JointMemory, j: int):
 
 
 @wp.func
-def lost_momentum(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: int, last: int):
+def lost_momentum(
+    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: int, last: int
+):
     """h^-1 times what an island lost of its angular momentum (see body_motion.py); and 1 if something outside holds it."""
     lost, held = wp.vec3(0.0), int(0)
     for n in range(first, last):

@@ -20,7 +20,7 @@ import warp as wp
 from hooke.model.enums import JointTargetMode
 from hooke.model.tables import JointDofs
 
-__all__ = ["Effort", "add_bounded", "add_line", "dof_effort", "limit_effort"]
+__all__ = ["Coordinate", "Effort", "add_bounded", "add_line", "dof_effort", "limit_effort"]
 
 NO_BOUND = wp.constant(1.0e30)
 UNLIMITED = wp.constant(0.99e10)
@@ -47,11 +47,9 @@ def add_line(e: Effort, stiffness: float, way: float):
 
 
 @wp.func
-def add_bounded(e: Effort, stiffness: float, way: float, moved: float, low: float, high: float, mode: float):
-    """Add a line that is cut off. ``moved`` is by how much x missed what the last iteration solved for."""
-    u = stiffness * way
-    if mode == 0.0:
-        u += stiffness * moved
+def add_bounded(e: Effort, stiffness: float, way: float, solved: float, low: float, high: float, mode: float):
+    """Add a line that is cut off; ``solved`` is the effort that the last iteration solved for."""
+    u = wp.where(mode == 0.0, solved, stiffness * way)
     piece = float(0.0)
     if u > high and mode >= 0.0:
         piece = 1.0
@@ -67,51 +65,74 @@ def add_bounded(e: Effort, stiffness: float, way: float, moved: float, low: floa
 
 
 @wp.func
-def limit_effort(e: Effort, lower: float, upper: float, ke: float, kd: float, x: float, start: float, moved: float, dt: float,
-                 mode: float):  # fmt: skip
-    """Add the nearer of two limits; the damper acts on what was out of bounds before."""
+def limit_effort(e: Effort, bounds: wp.vec2, ke: float, kd: float, x: float, start: float, solved: float, dt: float, mode: float):
+    """Add the nearer of two limits; the damper acts on what was out of bounds before. A mode of 2 or -2 is a limit that acted."""
     e.mode = float(0.0)
+    lower, upper = bounds[0], bounds[1]
     if ke > 0.0 and (lower > -UNLIMITED or upper < UNLIMITED):
-        side = float(1.0)
-        bound = lower
-        if lower <= -UNLIMITED or (upper < UNLIMITED and x > 0.5 * (lower + upper)):
-            side = float(-1.0)
-            bound = upper
-        outside = float(0.0)
-        if side * (bound - start) > 0.0:
-            outside = kd / dt
+        from_above = lower <= -UNLIMITED or (upper < UNLIMITED and x > 0.5 * (lower + upper))
+        side = wp.where(from_above, -1.0, 1.0)
+        bound = wp.where(from_above, upper, lower)
+        outside = wp.where(side * (bound - start) > 0.0, kd / dt, 0.0)
         stiffness = ke + outside
         way = (ke * (bound - x) + outside * (start - x)) / stiffness
-        # a mode of 2 is a limit that acted; efforts are counted towards the inside
-        piece = float(-1.0)
-        if mode == 2.0 * side:
-            piece = float(0.0)
-        e = add_bounded(e, stiffness, way, moved, wp.where(side > 0.0, 0.0, -NO_BOUND), wp.where(side > 0.0, NO_BOUND, 0.0),
-                        side * piece)  # fmt: skip
+        piece = wp.where(mode == 2.0 * side, 0.0, -side)  # one that did not act is cut off at zero
+        e = add_bounded(e, stiffness, way, solved, wp.where(from_above, -NO_BOUND, 0.0), wp.where(from_above, 0.0, NO_BOUND), piece)
         e.mode = wp.where(e.mode == 0.0, 2.0 * side, 0.0)
     return e
 
 
+@wp.struct
+class Coordinate:
+    """A degree of freedom within a step: now, at the start, how far from the rest of its spring, its rate at the start, the targets
+    of its drive; how stiff it sticks, and the effort that the last iteration solved for, if there was one.
+    """
+
+    x: wp.float32
+    start: wp.float32
+    stretch: wp.float32
+    rate: wp.float32
+    target: wp.float32
+    target_qd: wp.float32
+    hard: wp.float32
+    effort: wp.float32
+    solved: wp.int32
+
+
 @wp.func
-def dof_effort(
-    dofs: JointDofs, d: int, x: float, start: float, stretch: float, moved: float, rate: float, target: float, target_qd: float,
-    hard: float, dt: float, modes: wp.vec3,
-):  # fmt: skip
-    """(1) for degree of freedom ``d``; ``stretch`` is how far x is from the rest of its spring. Returns the modes of its parts, too."""
+def solved_effort(c: Coordinate, e: Effort, stiffness: float, way: float):
+    """What the last iteration solved for, less the parts that are in ``e``; in a first one, what the line says.
+
+    Of a stiff part nothing better is known: its own line is the difference of two coordinates that agree to rounding.
+    """
+    return wp.where(c.solved != 0, c.effort - e.pull - e.constant, stiffness * way)
+
+
+@wp.func
+def dof_effort(dofs: JointDofs, d: int, c: Coordinate, dt: float, modes: wp.vec3):
+    """(1) for degree of freedom ``d``, and the modes of its parts."""
     e = Effort()
     ke, kd = wp.where(dofs.target_mode[d] == VELOCITY_MODE, 0.0, dofs.target_ke[d]), dofs.target_kd[d]
     drive, friction = float(0.0), float(0.0)
+    bounds = wp.vec2(dofs.limit_lower[d], dofs.limit_upper[d])
+    e = add_line(e, dofs.stiffness[d], -c.stretch)
+    e = add_line(e, dofs.damping[d] / dt, c.start - c.x)
+    e = add_line(e, dofs.armature[d] / (dt * dt), c.start + dt * c.rate - c.x)
     if ke + kd > 0.0 and dofs.target_mode[d] != EFFORT_MODE:
-        aim = wp.clamp(target, dofs.limit_lower[d], dofs.limit_upper[d])
+        aim = wp.clamp(c.target, bounds[0], bounds[1])
         stiffness = ke + kd / dt
-        way = (ke * (aim - x) + kd * (target_qd + (start - x) / dt)) / stiffness
-        e = add_bounded(e, stiffness, way, moved, -dofs.effort_limit[d], dofs.effort_limit[d], modes[0])
+        way = (ke * (aim - c.x) + kd * (c.target_qd + (c.start - c.x) / dt)) / stiffness
+        e = add_bounded(e, stiffness, way, stiffness * way, -dofs.effort_limit[d], dofs.effort_limit[d], modes[0])
         drive = e.mode
-    e = add_line(e, dofs.stiffness[d], -stretch)
-    e = add_line(e, dofs.damping[d] / dt, start - x)
-    e = add_line(e, dofs.armature[d] / (dt * dt), start + dt * rate - x)
     if dofs.friction[d] > 0.0:
-        e = add_bounded(e, hard, start - x, moved, -dofs.friction[d], dofs.friction[d], modes[1])
+        way = c.start - c.x
+        solved = solved_effort(c, e, c.hard, way)
+        if modes[2] != 0.0 and modes[1] == 0.0:
+            solved = 0.0  # sticks, with a limit that takes the rest
+        e = add_bounded(e, c.hard, way, solved, -dofs.friction[d], dofs.friction[d], modes[1])
         friction = e.mode
-    e = limit_effort(e, dofs.limit_lower[d], dofs.limit_upper[d], dofs.limit_ke[d], dofs.limit_kd[d], x, start, moved, dt, modes[2])
+    ke = dofs.limit_ke[d]
+    side = wp.where(modes[2] < 0.0, bounds[1], bounds[0])
+    solved = solved_effort(c, e, ke, side - c.x)
+    e = limit_effort(e, bounds, ke, dofs.limit_kd[d], c.x, c.start, solved, dt, modes[2])
     return e, wp.vec3(drive, friction, e.mode)

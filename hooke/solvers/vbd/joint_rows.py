@@ -44,7 +44,7 @@ from hooke.joints.rotation import rotation_vector
 from hooke.joints.rows import angular_rows, bases_of_joint, is_locked, linear_rows
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion, turned
-from hooke.solvers.vbd.joint_effort import Effort, dof_effort, limit_effort
+from hooke.solvers.vbd.joint_effort import Coordinate, Effort, dof_effort, limit_effort
 
 __all__ = ["JointInputs", "JointMemory", "JointOptions", "JointRows", "begin_joints", "linearise_joints"]
 
@@ -88,7 +88,6 @@ class JointMemory:
     mode: wp.array(dtype=wp.spatial_matrix)
     start: wp.array(dtype=wp.spatial_vector)
     now: wp.array(dtype=wp.spatial_vector)
-    solved: wp.array(dtype=wp.spatial_vector)
     rate: wp.array(dtype=wp.spatial_vector)
     gap: wp.array(dtype=wp.vec3)
     rotation: wp.array(dtype=wp.quat)
@@ -325,7 +324,7 @@ def begin_joints(
                 for k in range(place.angular):
                     near[3 + k] = inputs.initial[place.q + place.linear + k]
         memory.known[j] = 1
-        start, across, turn = structure(code, place, dofs, inputs, pose, j)
+        start, _across, _turn = structure(code, place, dofs, inputs, pose, j)
         x = wp.spatial_vector()
         if not is_elastic(code) or is_at_com(code):
             x = freedoms(code, place, dofs, pose, memory, j, near)
@@ -358,7 +357,6 @@ def begin_joints(
         memory.multiplier[j] = multiplier
         memory.start[j] = start
         memory.now[j] = start
-        memory.solved[j] = start
         if not alive:
             memory.effort[j] = wp.spatial_vector()
         j = next_item(work, j)
@@ -378,36 +376,35 @@ def stiffening(f: wp.vec3, r: wp.vec3):
 @wp.func
 def freedom_effort(
     dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, pose: JointPose, j: int, i: int, x: float,
-    stretch: float, dt: float,
+    stretch: float, number: int, dt: float,
 ):  # fmt: skip
     """The effort of the degree of freedom in row ``i``, and its pieces."""
     k = wp.where(i < 3, i, place.linear + i - 3)
-    start = memory.start[j][i]
-    moved = x - memory.solved[j][i]
-    modes = wp.vec3(memory.mode[j][0, i], memory.mode[j][1, i], memory.mode[j][2, i])
-    target, target_qd = float(0.0), inputs.target_qd[place.qd + k]
-    away = stretch
+    c = Coordinate()
+    c.x = x
+    c.start = memory.start[j][i]
+    c.stretch = stretch
+    c.rate = memory.rate[j][i]
+    c.target_qd = inputs.target_qd[place.qd + k]
+    c.hard = pose.scale[slot(i)]
+    c.effort = memory.effort[j][i]
+    c.solved = number
     if not has_quaternion(code):
-        target = 1.0 * inputs.target_q[place.q + k]
-        away = x - inputs.rest_q[place.q + k]
-    return dof_effort(dofs, place.qd + k, x, start, away, moved, memory.rate[j][i], target, target_qd, pose.scale[slot(i)], dt, modes)
+        c.target = inputs.target_q[place.q + k]
+        c.stretch = x - inputs.rest_q[place.q + k]
+    modes = wp.vec3(memory.mode[j][0, i], memory.mode[j][1, i], memory.mode[j][2, i])
+    return dof_effort(dofs, place.qd + k, c, dt, modes)
 
 
 @wp.func
-def limit_distance(dofs: JointDofs, memory: JointMemory, place: Place, pose: JointPose, j: int, dt: float):
+def limit_distance(dofs: JointDofs, memory: JointMemory, place: Place, pose: JointPose, j: int, number: int, dt: float):
     """The effort of a distance, whose limits are hard, its direction and its piece."""
     distance, n = distance_row(wp.transform_get_translation(pose.x))
-    lower, upper = dofs.limit_lower[place.qd], dofs.limit_upper[place.qd]
-    moved = distance - memory.solved[j][0]
-    e = limit_effort(Effort(), lower, upper, pose.scale[0], 0.0, distance, distance, moved, dt, memory.mode[j][2, 0])
-    return e, n, distance
-
-
-@wp.func
-def set_row(m: wp.spatial_matrix, i: int, v: wp.spatial_vector):
-    for k in range(6):
-        m[i, k] = v[k]
-    return m
+    bounds = wp.vec2(dofs.limit_lower[place.qd], dofs.limit_upper[place.qd])
+    mode = memory.mode[j][2, 0]
+    side = wp.where(mode < 0.0, bounds[1], bounds[0])
+    solved = wp.where(number > 0, memory.effort[j][0], pose.scale[0] * (side - distance))
+    return limit_effort(Effort(), bounds, pose.scale[0], 0.0, distance, distance, solved, dt, mode), n, distance
 
 
 @wp.func
@@ -505,14 +502,14 @@ def linearise_joints(
                     memory.now[j][i] = c[i]
                 elif is_one_sided(code):
                     if i == 0:
-                        e, n, distance = limit_distance(dofs, memory, place, pose, j, dt)
+                        e, n, distance = limit_distance(dofs, memory, place, pose, j, number, dt)
                         row.f = n
                         row.stiffness = e.stiffness
                         row.pull = e.pull
                         memory.now[j][0] = distance
                         memory.mode[j][2, 0] = e.mode
                 else:
-                    e, pieces = freedom_effort(dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], dt)
+                    e, pieces = freedom_effort(dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], number, dt)
                     f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
                     row.f = f
                     row.t = t

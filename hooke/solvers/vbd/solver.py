@@ -234,9 +234,7 @@ class SolverVBD(JointModes, SolverBase):
             if stage.search is not None:
                 surface.settle(stage.search)
 
-    def _plan(
-        self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float
-    ) -> list[Stage]:
+    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> list[Stage]:
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
