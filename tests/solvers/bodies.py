@@ -107,3 +107,14 @@ def spin_of(motion):
 
 def same_bodies(a, b):
     return all(np.array_equal(x.numpy(), y.numpy()) for x, y in ((a.body_q, b.body_q), (a.body_qd, b.body_qd)))
+
+
+def clamped(**options):
+    """The last state of two heavy bodies on fixed joints that start apart, and turn."""
+    b = hooke.ModelBuilder()
+    one, two = bar(b, (0.5, 0.0, 0.01), 1.0, 5.0), bar(b, (1.5, 0.0, 0.0), 1.0, 50.0)
+    ends = {"child_xform": at(-0.5, 0.0, 0.0)}
+    b.add_articulation([b.add_joint_fixed(-1, one, **ends), b.add_joint_fixed(one, two, parent_xform=at(0.5, 0.0, 0.0), **ends)])
+    model = finalize(b)
+    model.body_qd.assign(np.array([[0.0] * 6, [0.0, 0.1, 0.0, 0.0, 0.0, 1.0]], np.float32))
+    return move(model, 3, 1.0 / 60.0, **options).state

@@ -307,3 +307,29 @@ def test_states_in_are_never_written():
     twin = state.clone()
     SolverVBD(model).step(state, other, None, None, 0.01)
     assert same_bodies(state, twin) and not same_bodies(state, other)
+
+
+def test_a_ball_is_driven_to_an_orientation_and_sprung_to_its_rest():
+    half = np.sqrt(0.5)
+    for ke, stiffness, wanted in ((200.0, 0.0, (half, 0.0, 0.0, half)), (0.0, 50.0, (0.0, half, 0.0, half))):
+        model = one_joint("ball", stiffness=stiffness, damping=20.0)
+        model.joint_target_ke.fill_(ke)
+        model.joint_target_q.assign([half, 0.0, 0.0, half])
+        model.joint_rest_q.assign([0.0, half, 0.0, half])
+        assert np.allclose(move(model, 300, 0.01).q[0, 3:], wanted, atol=1e-3)
+
+
+def test_a_bearing_without_motion_of_its_own_takes_what_is_left():
+    """A stuck hinge that also rests on its limit, and a drive that is saturated against both."""
+    model = one_joint("revolute", axis=2, limit_lower=-1.0, limit_upper=0.0, limit_ke=1e8, friction=5.0, target_ke=1e6, target_q=3.0,
+                      effort_limit=20.0)  # fmt: skip
+    control = model.control()
+    control.joint_f.assign([30.0])
+    turns = []
+    run = move(model, 50, 0.01, control=control, each=lambda n, s: turns.append(float(s.body_q.numpy()[0, 5])))
+    assert np.abs(turns).max() < 1e-5
+    control.joint_f.assign(
+        [-22.0]
+    )  # the friction and nothing else holds now: the drive stays at its limit, aimed at the upper bound
+    run = move(model, 50, 0.01, control=control, state=run.state, solver=run.solver)
+    assert coordinates(run)[0][0] > -2e-4

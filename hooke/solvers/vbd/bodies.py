@@ -55,6 +55,7 @@ class RigidBodies:
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
+        self._began = wp.zeros(bodies, dtype=wp.transform, device=device)
         self._no_wrench = wp.zeros(0, dtype=wp.spatial_vector, device=device)
         self.hard = wp.array(self._authored_hardness(), dtype=wp.int32, device=device)
         self.bind()
@@ -167,7 +168,7 @@ class RigidBodies:
     def _finish(self, states: tuple[Any, Any], dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
-        outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev]
+        outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, self._motion, state_in.body_q, dt], outputs)
         if self._joint_count:
             inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory, dt]
@@ -216,6 +217,10 @@ class RigidBodies:
         return options
 
     # ---- beside the step
+
+    def motion(self, body_q: wp.array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the bodies were when the last step began, when it ended, and in ``body_q``: poses."""
+        return self._began.numpy(), self._workspace.body_q_prev.numpy(), body_q.numpy()
 
     def reset(self, selected: wp.array) -> None:
         """Forget multipliers, penalties and turns of joints in selected worlds."""

@@ -175,7 +175,7 @@ def predict_bodies(
 def finish_bodies(
     work: Work, bodies: Bodies, motion: BodyMotion, given_q: wp.array(dtype=wp.transform), dt: float,
     body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), known: wp.array(dtype=wp.int32),
-    previous: wp.array(dtype=wp.transform),
+    previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
     """Poses at the end of a step, and velocities by backward differences."""
     b = first_item(work, wp.tid())
@@ -184,6 +184,7 @@ def finish_bodies(
         origin = motion.com[b] + motion.way[b] - wp.quat_rotate(rotation, bodies.com[b])
         pose = wp.where(motion.moves[b] != 0, wp.transform(origin, rotation), given_q[b])
         v, omega = motion.way[b] / dt, rotation_vector(motion.turn[b]) / dt
+        began[b] = given_q[b]
         body_q[b] = pose
         body_qd[b] = wp.spatial_vector(v[0], v[1], v[2], omega[0], omega[1], omega[2])
         known[b] = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,13 +97,19 @@ class Swaps:
         """After a reset."""
         self._pair = None
 
-    def notice(self, vertices: Any, state_in: Any, state_out: Any) -> None:
-        """At the beginning of a step. Reads the device only when the pair repeats, in the first steps."""
+    def notice(self, motion: Callable[[], list[tuple[Any, Any, Any]]], state_in: Any, state_out: Any) -> None:
+        """At the beginning of a step. Reads the device only when the pair repeats, in the first steps.
+
+        Args:
+            motion: Gives, for particles and bodies, where the last step began and ended, and where the input is now.
+            state_in: State at the start.
+            state_out: State at the end.
+        """
         pair = (id(state_in), id(state_out))
         if pair == self._pair and state_in is not state_out and self._steps < 8 and not self._warned:
-            now = state_in.particle_q.numpy()
-            start, end = vertices.start.numpy()[: len(now)], vertices.x.numpy()[: len(now)]
-            if not np.array_equal(start, end) and np.array_equal(start, now):
+            parts = motion()
+            moved = any(not np.array_equal(start, end) for start, end, _now in parts)
+            if moved and all(np.array_equal(start, now) for start, _end, now in parts):
                 self._warned = True
                 warnings.warn(
                     "SolverVBD.step was called twice with the same states and an unchanged state_in, so the simulation stands still; "

@@ -17,6 +17,7 @@ __all__ = ["check_bodies", "is_joint_of", "warn_of_rigid_contacts"]
 
 _ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
 _FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
+_BALLS = [int(kind.code) for kind in JOINTS if kind.quaternion and not kind.at_com]
 _LIMITED = UNLIMITED * 1.0e-4  # JointDofConfig.velocity_limit is 1e6 unless it is given
 
 
@@ -121,12 +122,31 @@ def _check_joints(model: Any, tables: dict[str, Any]) -> None:
                 f"SolverVBD: Dahl hysteresis (joint {arrays['label'][j]!r}, index {j}) is not solved yet; set vbd:dahl_eps_max to 0, or "
                 "register the attributes with dahl_defaults_enabled=False"
             )
+    _warn_of_idle_freedoms(model, arrays, dofs)
     limit = dofs["velocity_limit"]
     if limit is not None and len(limit) and (limit.numpy() < _LIMITED).any():
         d = int(np.flatnonzero(limit.numpy() < _LIMITED)[0])
         warnings.warn(
             f"SolverVBD: joint_velocity_limit does not act yet (degree of freedom {d} has {limit.numpy()[d]})", stacklevel=5
         )
+
+
+def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, Any]) -> None:
+    """Say that free and distance joints have no drives and passive forces, and that quaternions have no limits."""
+    types, starts = arrays["type"].numpy(), model.joint_qd_start.numpy()
+    idle = np.isin(types, _FREE) | np.isin(types, [int(kind.code) for kind in JOINTS if kind.one_sided])
+    bounded = np.abs(dofs["limit_lower"].numpy()) < UNLIMITED
+    bounded |= np.abs(dofs["limit_upper"].numpy()) < UNLIMITED
+    names = ("target_ke", "target_kd", "stiffness", "damping", "armature", "friction")
+    values = {name: dofs[name].numpy() for name in names if dofs[name] is not None}
+    for j in np.flatnonzero(idle | np.isin(types, _BALLS)).tolist():
+        rows = slice(int(starts[j]), int(starts[j + 1]) if j + 1 < len(starts) else None)
+        found = [name for name, value in values.items() if idle[j] and value[rows].any()]
+        found += ["limit_lower, limit_upper"] if not idle[j] and bounded[rows].any() else []
+        if found:
+            text = ", ".join(f"joint_{name}" for name in found)
+            warnings.warn(f"SolverVBD: {text} of joint {arrays['label'][j]!r} (index {j}) do not act on its kind", stacklevel=6)
+            return
 
 
 def _check_coupling(tables: dict[str, Any], dynamic: np.ndarray) -> None:

@@ -20,7 +20,7 @@ import warp as wp
 from hooke.model.enums import JointTargetMode
 from hooke.model.tables import JointDofs
 
-__all__ = ["Coordinate", "Effort", "add_bounded", "add_line", "dof_effort", "limit_effort"]
+__all__ = ["UNLIMITED", "Coordinate", "Effort", "add_bounded", "add_line", "dof_effort", "limit_effort"]
 
 NO_BOUND = wp.constant(1.0e30)
 UNLIMITED = wp.constant(0.99e10)
@@ -84,15 +84,17 @@ def limit_effort(e: Effort, bounds: wp.vec2, ke: float, kd: float, x: float, sta
 
 @wp.struct
 class Coordinate:
-    """A degree of freedom within a step: now, at the start, how far from the rest of its spring, its rate at the start, the targets
-    of its drive; how stiff it sticks, and the effort that the last iteration solved for, if there was one.
+    """A degree of freedom within a step: now, at the start, how far from the rest of its spring, its rate at the start, its bounds,
+    how far from the target of its drive, whose bounds are heeded, and the target's rate; how stiff it sticks, and the effort that the
+    last iteration solved for, if there was one.
     """
 
     x: wp.float32
     start: wp.float32
     stretch: wp.float32
     rate: wp.float32
-    target: wp.float32
+    bounds: wp.vec2
+    left: wp.float32
     target_qd: wp.float32
     hard: wp.float32
     effort: wp.float32
@@ -114,14 +116,13 @@ def dof_effort(dofs: JointDofs, d: int, c: Coordinate, dt: float, modes: wp.vec3
     e = Effort()
     ke, kd = wp.where(dofs.target_mode[d] == VELOCITY_MODE, 0.0, dofs.target_ke[d]), dofs.target_kd[d]
     drive, friction = float(0.0), float(0.0)
-    bounds = wp.vec2(dofs.limit_lower[d], dofs.limit_upper[d])
+    bounds = c.bounds
     e = add_line(e, dofs.stiffness[d], -c.stretch)
     e = add_line(e, dofs.damping[d] / dt, c.start - c.x)
     e = add_line(e, dofs.armature[d] / (dt * dt), c.start + dt * c.rate - c.x)
     if ke + kd > 0.0 and dofs.target_mode[d] != EFFORT_MODE:
-        aim = wp.clamp(c.target, bounds[0], bounds[1])
         stiffness = ke + kd / dt
-        way = (ke * (aim - c.x) + kd * (c.target_qd + (c.start - c.x) / dt)) / stiffness
+        way = (ke * c.left + kd * (c.target_qd + (c.start - c.x) / dt)) / stiffness
         e = add_bounded(e, stiffness, way, stiffness * way, -dofs.effort_limit[d], dofs.effort_limit[d], modes[0])
         drive = e.mode
     if dofs.friction[d] > 0.0:

@@ -44,11 +44,11 @@ from hooke.joints.rotation import rotation_vector
 from hooke.joints.rows import angular_rows, bases_of_joint, is_locked, linear_rows
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion, turned
-from hooke.solvers.vbd.joint_effort import Coordinate, Effort, dof_effort, limit_effort
+from hooke.solvers.vbd.joint_effort import UNLIMITED, Coordinate, Effort, dof_effort, limit_effort
 
 __all__ = ["JointInputs", "JointMemory", "JointOptions", "JointRows", "begin_joints", "linearise_joints"]
 
-HARD = wp.constant(1.0e5)
+HARD = wp.constant(1.0e5)  # of masses over dt^2, see docs/decisions/0018-rigid.md
 
 
 @wp.struct
@@ -374,23 +374,35 @@ def stiffening(f: wp.vec3, r: wp.vec3):
 
 
 @wp.func
+def turn_from(inputs: JointInputs, place: Place, pose: JointPose, rest: wp.quat):
+    """Rotation vectors from the rest and from the target of a joint whose rotation is a quaternion."""
+    i = place.q + place.linear
+    target = wp.quat(inputs.target_q[i], inputs.target_q[i + 1], inputs.target_q[i + 2], inputs.target_q[i + 3])
+    now = wp.transform_get_rotation(pose.x)
+    return rotation_vector(now * wp.quat_inverse(rest)), rotation_vector(now * wp.quat_inverse(wp.normalize(target)))
+
+
+@wp.func
 def freedom_effort(
     dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, pose: JointPose, j: int, i: int, x: float,
-    stretch: float, number: int, dt: float,
+    stretch: float, passed: float, number: int, dt: float,
 ):  # fmt: skip
     """The effort of the degree of freedom in row ``i``, and its pieces."""
     k = wp.where(i < 3, i, place.linear + i - 3)
     c = Coordinate()
     c.x = x
     c.start = memory.start[j][i]
-    c.stretch = stretch
     c.rate = memory.rate[j][i]
     c.target_qd = inputs.target_qd[place.qd + k]
     c.hard = pose.scale[slot(i)]
     c.effort = memory.effort[j][i]
     c.solved = number
+    c.stretch = stretch
+    c.left = -passed
+    c.bounds = wp.vec2(-UNLIMITED, UNLIMITED)
     if not has_quaternion(code):
-        c.target = inputs.target_q[place.q + k]
+        c.bounds = wp.vec2(dofs.limit_lower[place.qd + k], dofs.limit_upper[place.qd + k])
+        c.left = wp.clamp(inputs.target_q[place.q + k], c.bounds[0], c.bounds[1]) - x
         c.stretch = x - inputs.rest_q[place.q + k]
     modes = wp.vec3(memory.mode[j][0, i], memory.mode[j][1, i], memory.mode[j][2, i])
     return dof_effort(dofs, place.qd + k, c, dt, modes)
@@ -480,12 +492,11 @@ def linearise_joints(
         pose = joint_pose(joints, bodies, motion, memory, j, dt, 0)
         alive = acts(joints, code, place, pose, j)
         c, across, turn = structure(code, place, dofs, inputs, pose, j)
-        x, stretch = wp.spatial_vector(), wp.vec3(0.0)
+        x, stretch, passed = wp.spatial_vector(), wp.vec3(0.0), wp.vec3(0.0)
         if alive and not is_elastic(code) and not is_one_sided(code):
             x = freedoms(code, place, dofs, pose, memory, j, memory.start[j])
             if has_quaternion(code):
-                rest = wp.transform_get_rotation(inputs.rest[j])
-                stretch = rotation_vector(wp.transform_get_rotation(pose.x) * wp.quat_inverse(rest))
+                stretch, passed = turn_from(inputs, place, pose, wp.transform_get_rotation(inputs.rest[j]))
         sizes = residual_sizes(code, place, c)
         force = wp.vec3(0.0)
         for i in range(rows_of(code)):
@@ -509,7 +520,9 @@ def linearise_joints(
                         memory.now[j][0] = distance
                         memory.mode[j][2, 0] = e.mode
                 else:
-                    e, pieces = freedom_effort(dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], number, dt)
+                    e, pieces = freedom_effort(
+                        dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
+                    )
                     f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
                     row.f = f
                     row.t = t

@@ -53,12 +53,13 @@ _PLANS = 16
 
 
 class SolverVBD(JointModes, SolverBase):
-    """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
+    """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
-    Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
-    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``, and a fixed particle (inactive or
-    without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
-    Rigid-body dynamics is not available yet; what asks for it raises.
+    Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
+    whole islands of bodies that joints connect, with an augmented Lagrangian for what joints lock (docs/guide/bodies.md).
+    The caller moves a kinematic body by writing ``state_in.body_q``, and a fixed particle (inactive or without mass) by writing
+    ``state_in.particle_q``: it moves over the step, and the velocity of the particle in the states stays 0.
+    Contacts of dynamic bodies, with each other or with particles, are not solved yet; a model with them is warned of or refused.
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
@@ -99,19 +100,34 @@ class SolverVBD(JointModes, SolverBase):
             (docs/guide/performance.md). None is the plain method.
         particle_tolerance: Sweeps of a world end when none of its particles moves by more than this [m] in one; 0 takes all
             ``iterations``. Displacements are float32: below 1e-7 of the way of a step it may never be met.
+        rigid_avbd_alpha: Share of what a joint violates at the start of a step that is left to later steps, from 0 to 1.
+        rigid_avbd_joint_alpha: The same; None takes ``rigid_avbd_alpha``.
+        rigid_avbd_angular_beta: As ``rigid_avbd_linear_beta``, for the rotations of joints [N m/rad^2].
+        rigid_avbd_gamma: Share of the multipliers and penalties of joints that a step takes over from the one before, from 0 to 1.
+        rigid_joint_linear_ke: Stiffness [N/m] of soft translations of joints, and least penalty of hard ones; that of hard ones is at
+            least 1e5 times the mass they connect, over the square of the time step.
+        rigid_joint_angular_ke: The same for rotations [N m/rad], with inertia for mass.
+        rigid_joint_linear_k_start: Stiffness [N/m] with which the ramp of a translation begins (``rigid_avbd_linear_beta``).
+        rigid_joint_angular_k_start: The same for rotations [N m/rad].
+        rigid_joint_linear_kd: Damping [N s/m] of the translations that joints lock; negative is 0.
+        rigid_joint_angular_kd: Damping [N m s/rad] of the rotations that joints lock; negative is 0.
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
 
     Other Args:
-        rigid_avbd_alpha: Of rigid bodies, like all other names that begin with ``rigid_``; must keep its default.
+        rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
+            ``rigid_avbd_contact_alpha``; must keep its default. So must ``rigid_compliant_alm``: the formulation that False stands
+            for is not available yet.
 
     Raises:
-        ValueError: An argument is out of range or of the wrong kind, particles have no colours, or particles of one colour share an
-            element.
-        NotImplementedError: An argument or the model asks for rigid-body dynamics.
+        ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
+            an element or a joint, or a dynamic body has no mass or inertia to move with.
+        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
+            on dynamic bodies, mimic joints, hysteresis of cables.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
+        Giles, Diaz, Yuksel: Augmented Vertex Block Descent. ACM Trans. Graph. 44 (4), 2025. https://doi.org/10.1145/3731195
     """
 
     def __init__(
@@ -167,12 +183,12 @@ class SolverVBD(JointModes, SolverBase):
     # ---- the step
 
     def step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
-        """Advance the particles by one time step.
+        """Advance particles and bodies by one time step.
 
         Args:
             state_in: State at the start; not written unless it is ``state_out``.
             state_out: State at the end.
-            control: Not used by particles; may be None.
+            control: Efforts and targets of joints; None takes those of the model.
             contacts: Rows of ``CollisionPipeline.collide``, ``model.collide``; None means no contact.
             dt: Time step [s].
 
@@ -181,8 +197,8 @@ class SolverVBD(JointModes, SolverBase):
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
         check_step(self, state_in, state_out, contacts, dt)
-        if self.workspace.particles and not captured_by_user(self.device):
-            self._swaps.notice(self.workspace.vertices, state_in, state_out)
+        if not captured_by_user(self.device):
+            self._swaps.notice(functools.partial(self._motion, state_in), state_in, state_out)
         self._prepare(contacts)
         self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
         key = self._key(state_in, state_out, control, contacts, dt)
@@ -193,6 +209,16 @@ class SolverVBD(JointModes, SolverBase):
         self._last_contacts = contacts
         self._steps += 1
         self._dt = dt
+
+    def _motion(self, state_in: Any) -> list[tuple[Any, Any, Any]]:
+        """Where the last step began and ended, and where the input is now: of particles, and of centres of mass."""
+        parts = []
+        if self.workspace.particles:
+            vertices, now = self.workspace.vertices, state_in.particle_q.numpy()
+            parts.append((vertices.start.numpy()[: len(now)], vertices.x.numpy()[: len(now)], now))
+        if self._rigid is not None:
+            parts.append(self._rigid.motion(state_in.body_q))
+        return parts
 
     def _launch_step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step, and nothing else."""
@@ -376,7 +402,8 @@ class SolverVBD(JointModes, SolverBase):
         Masses, flags, radii, gravity and the materials of contacts are read in every step, and an array that is re-bound is noticed.
         After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
         elements act, and the colours;
-        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` check again that no body is dynamic.
+        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
+        ``JOINT_DOF_PROPERTIES`` where joints are at rest. Gains, limits, targets, anchors and ``joint_enabled`` are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
@@ -435,7 +462,7 @@ class SolverVBD(JointModes, SolverBase):
     def _iterations_taken(self) -> int:
         taken = self._sweeps.taken
         if taken is None:
-            return self.iterations if self.workspace.particles else 0
+            return self.iterations if self.workspace.particles or self._rigid is not None else 0
         return taken
 
     def _residual(self) -> float:
