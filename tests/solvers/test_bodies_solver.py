@@ -1,11 +1,14 @@
 """Rigid bodies in SolverVBD as a solver: reset, worlds, workers, captures, changes of the model, arguments, refusals."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import warp as wp
 
 import hooke
 from hooke import config
+from hooke.model.model import NAMES
 from hooke.solvers import SolverVBD
 from hooke.solvers.vbd.islands import make_islands
 from tests.support import add_points, finalize
@@ -234,3 +237,24 @@ def test_a_loop_that_forgets_to_swap_is_told_so():
     with pytest.warns(UserWarning, match="the simulation stands still"):
         solver.step(a, b, None, None, DT)
     assert solver.status.iterations == 10 and solver.status.ok
+
+
+def test_models_of_another_package_move_the_same():
+    """Any object with the documented flat arrays is taken; columns that it does not have take their defaults."""
+    model = mechanism()
+    left_out = ("joint_stiffness", "joint_damping", "joint_rest_q", "joint_mimic_joint", "joint_ancestor")
+    names = [
+        name
+        for name in (*NAMES, "joint_q_start", "joint_qd_start", "body_color_groups", "particle_color_groups")
+        if name not in left_out
+    ]
+    other = SimpleNamespace(**{name: getattr(model, name) for name in names if hasattr(model, name)})
+    for name in ("body_count", "joint_count", "joint_dof_count", "joint_coord_count", "world_count", "device", "gravity"):
+        setattr(other, name, getattr(model, name))
+    other.soft_contact_ke, other.soft_contact_kd, other.soft_contact_mu = 1e3, 10.0, 0.5
+    other.particle_count = other.shape_count = 0
+    solver, a, b = SolverVBD(other), model.state(), model.state()
+    for _ in range(10):
+        solver.step(a, b, None, None, DT)
+        a, b = b, a
+    assert same_bodies(a, move(model, 10, DT).state)

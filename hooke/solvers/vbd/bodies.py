@@ -129,7 +129,7 @@ class RigidBodies:
 
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
-        values = tuple(v for _name, v in sorted(self._options.items()))
+        values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
         return values, pointers(control, self.hard, self._rest, self._islands.first)
 
     def launch(self, iterations: int, states: tuple[Any, Any], control: Any, dt: float) -> None:
