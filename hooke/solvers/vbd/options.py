@@ -18,7 +18,12 @@ from hooke.solvers.vbd.acceleration import ACCELERATIONS
 
 __all__ = ["check_options", "read_filter_map", "read_filter_maps", "warn_of_particle_pairs"]
 
-_FLAGS = ("integrate_with_external_rigid_solver", "particle_enable_self_contact", "particle_enable_tile_solve")
+_FLAGS = (
+    "integrate_with_external_rigid_solver",
+    "particle_enable_self_contact",
+    "particle_enable_tile_solve",
+    "rigid_compliant_alm",
+)
 
 _INTEGERS = {
     "iterations": 0,
@@ -106,11 +111,6 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
                 f"SolverVBD({name}={given[name]!r}): contacts of dynamic bodies are not solved yet, so this argument must keep its "
                 f"default {defaults[name]!r}"
             )
-    if given["rigid_compliant_alm"] is not True:
-        raise NotImplementedError(
-            f"SolverVBD(rigid_compliant_alm={given['rigid_compliant_alm']!r}): the documented page's formulation of joints is not "
-            "available yet, so this argument must keep its default True"
-        )
 
 
 def _is_number(value: Any) -> bool:

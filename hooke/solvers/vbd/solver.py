@@ -38,6 +38,7 @@ from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
+from hooke.solvers.vbd.page_solve import PageBodies
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
@@ -111,13 +112,14 @@ class SolverVBD(JointModes, SolverBase):
         rigid_joint_angular_k_start: The same for rotations [N m/rad].
         rigid_joint_linear_kd: Damping [N s/m] of the translations that joints lock; negative is 0.
         rigid_joint_angular_kd: Damping [N m s/rad] of the rotations that joints lock; negative is 0.
+        rigid_compliant_alm: Bodies that hang together take Newton steps together. False takes the documented page's sweeps over
+            single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
 
     Other Args:
         rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
-            ``rigid_avbd_contact_alpha``; must keep its default. So must ``rigid_compliant_alm``: the formulation that False stands
-            for is not available yet.
+            ``rigid_avbd_contact_alpha``; must keep its default.
 
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
@@ -490,9 +492,13 @@ class SolverVBD(JointModes, SolverBase):
         options = SweepOptions(self.particle_contact_friction, self.particle_acceleration, self.particle_tolerance)
         self._rigid = None
         if self._moves_bodies:
-            self._rigid = RigidBodies(self.model, self._tables, self.workspace, self._given, self._recorder)
+            self._rigid = self._make_bodies()
         self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
         self._bind_surface()
+
+    def _make_bodies(self) -> RigidBodies:
+        kind = RigidBodies if self._given["rigid_compliant_alm"] else PageBodies
+        return kind(self.model, self._tables, self.workspace, self._given, self._recorder)
 
     def _bind_bodies(self) -> None:
         """Which bodies move now."""
@@ -500,7 +506,7 @@ class SolverVBD(JointModes, SolverBase):
         if self._rigid is not None:
             self._rigid.bind()
         elif self._moves_bodies:
-            self._rigid = RigidBodies(self.model, self._tables, self.workspace, self._given, self._recorder)
+            self._rigid = self._make_bodies()
 
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
