@@ -194,7 +194,7 @@ def update_page(
 
 @wp.kernel(enable_backward=False)
 def finish_page(
-    work: Work, bodies: Bodies, motion: PageBodyMotion, given_q: wp.array(dtype=wp.transform), dt: float,
+    work: Work, bodies: Bodies, given_q: wp.array(dtype=wp.transform), dt: float, motion: PageBodyMotion,
     body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), known: wp.array(dtype=wp.int32),
     previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
@@ -315,8 +315,8 @@ class PageBodies(RigidBodies):
 
     def _finish(self, states: tuple[Any, Any], dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
-        outputs = [states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
-        self._recorder.launch(finish_page, bodies.count, [bodies.struct, self._page, states[0].body_q, dt], outputs)
+        outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
+        self._recorder.launch(finish_page, bodies.count, [bodies.struct, states[0].body_q, dt], outputs)
 
     def reset(self, selected: wp.array) -> None:
         """Forget multipliers and penalties of joints in selected worlds."""
