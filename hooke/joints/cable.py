@@ -21,7 +21,7 @@ __all__ = ["CABLE", "cable_strain"]
 @wp.func
 def cable_strain(x: Any, rest: Any):
     """The strains p and k of (1) at the relative pose x, and the matrix that maps the relative angular velocity to dk/dt."""
-    k = rotation_vector(wp.transform_get_rotation(x) * wp.quat_inverse(rest))
+    k = rotation_vector(wp.transform_get_rotation(x) * wp.quat_inverse(wp.transform_get_rotation(rest)))
     return wp.transform_get_translation(x), k, inverse_jacobian(k)
 
 
@@ -35,4 +35,5 @@ CABLE = JointKind(
     rates=fixed_axes,
     constraints=False,
     material=(1, 1),
+    strain=cable_strain,
 )

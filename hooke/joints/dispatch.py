@@ -9,9 +9,13 @@ import warp as wp
 
 from hooke.joints import JOINTS
 from hooke.joints.axes import axes_of_axes, coordinates_of_axes, rates_of_axes, transform_of_axes
+from hooke.joints.cable import cable_strain
 from hooke.joints.kind import JointKind, Place
 
-__all__ = ["has_transform", "is_at_com", "joint_axes", "joint_coordinates", "joint_rates", "joint_transform"]
+__all__ = [
+    "has_quaternion", "has_transform", "is_at_com", "is_elastic", "is_one_sided", "joint_axes", "joint_coordinates", "joint_rates",
+    "joint_strain", "joint_transform",
+]  # fmt: skip
 
 
 def _flag(kinds: list[JointKind]) -> Any:
@@ -30,6 +34,15 @@ has_transform = _flag([kind for kind in JOINTS if kind.transform is not None])
 
 is_at_com = _flag([kind for kind in JOINTS if kind.at_com])
 """``@wp.func (code: int) -> bool``: whether linear velocities are those of the child's centre of mass."""
+
+has_quaternion = _flag([kind for kind in JOINTS if kind.quaternion])
+"""``@wp.func (code: int) -> bool``: whether the rotation is a quaternion, so that angular coordinates are no angles."""
+
+is_elastic = _flag([kind for kind in JOINTS if kind.strain is not None])
+"""``@wp.func (code: int) -> bool``: whether it resists by strains and material rather than by constraints."""
+
+is_one_sided = _flag([kind for kind in JOINTS if kind.one_sided])
+"""``@wp.func (code: int) -> bool``: whether it limits a distance."""
 
 
 def _transform_link(kind: JointKind, others: Any) -> Any:
@@ -68,6 +81,23 @@ def _motion_link(kind: JointKind, name: str, others: Any) -> Any:
     return chosen
 
 
+def _strain_link(kind: JointKind, others: Any) -> Any:
+    own, strain = int(kind.code), kind.strain
+
+    @wp.func
+    def chosen(code: int, x: Any, rest: Any):
+        if code == own:
+            return strain(x, rest)
+        return others(code, x, rest)
+
+    return chosen
+
+
+@wp.func
+def _last_strain(code: int, x: Any, rest: Any):
+    return cable_strain(x, rest)
+
+
 @wp.func
 def _last_transform(code: int, place: Place, axis: wp.array(dtype=Any), q: wp.array(dtype=Any)):
     return transform_of_axes(place, axis, q)
@@ -101,3 +131,6 @@ joint_axes = reduce(lambda others, kind: _motion_link(kind, "axes", others), _OT
 
 joint_rates = reduce(lambda others, kind: _motion_link(kind, "rates", others), _OTHERS, _last_rates)
 """``@wp.func (code, place, axis, q, k) -> (vec3, vec3)``: the wrench of any kind whose power is qd_k."""
+
+joint_strain = reduce(lambda others, kind: _strain_link(kind, others), [k for k in JOINTS if k.strain], _last_strain)
+"""``@wp.func (code, x, rest) -> (vec3, vec3, mat33)``: strains of an elastic kind."""

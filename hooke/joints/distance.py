@@ -36,4 +36,5 @@ DISTANCE = JointKind(
     rates=pose_axes,
     quaternion=True,
     at_com=True,
+    one_sided=True,
 )

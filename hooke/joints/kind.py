@@ -61,6 +61,9 @@ class JointKind:
         at_com: Whether linear velocities are those of the child's centre of mass rather than of its anchor.
         constraints: Whether the locked motions are rows of a solver (and not the strains of an elastic joint).
         material: Linear and angular axes that an elastic joint has for its material.
+        strain: Of an elastic joint, ``@wp.func (x, rest) -> (vec3, vec3, mat33)``: linear and angular strains at the relative pose x,
+            and the matrix that maps the relative angular velocity to the rates of the latter.
+        one_sided: Whether it limits the distance of its anchors, and nothing else.
         examples: Unit axes (linear, angular) of typical joints. Every test of kinds runs over them.
     """
 
@@ -75,6 +78,8 @@ class JointKind:
     at_com: bool = False
     constraints: bool = True
     material: tuple[int, int] = (0, 0)
+    strain: Any = None
+    one_sided: bool = False
     examples: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = (((), ()),)
 
     @property

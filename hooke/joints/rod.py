@@ -74,4 +74,5 @@ ROD = JointKind(
     at_com=True,
     constraints=False,
     material=(3, 3),
+    strain=rod_strain,
 )

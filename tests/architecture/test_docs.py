@@ -39,3 +39,10 @@ def test_example_of_the_page_of_joints_runs():
 
 def test_contributing_is_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 60
+
+
+def test_example_of_the_page_of_bodies_runs():
+    text = (ROOT / "docs" / "guide" / "bodies.md").read_text()
+    space: dict = {}
+    exec(textwrap.dedent(re.search(r"\n\n((?:    .*\n|\n(?=    ))+)", text).group(1)), space)
+    assert abs(space["state"].joint_q.numpy()[0] - 0.3) < 0.05

@@ -90,7 +90,7 @@ def evaluate_strain(
 ):  # fmt: skip
     """Rod in row 0, cable in row 1; distance and its direction."""
     u, k, m = rod_strain(x, rest)
-    p, c, n = cable_strain(x, wp.transform_get_rotation(rest))
+    p, c, n = cable_strain(x, rest)
     for i in range(3):
         strain[0, i] = u[i]
         strain[0, 3 + i] = k[i]

@@ -220,5 +220,5 @@ def test_dynamic_bodies_are_refused():
     arm = builder.add_body(label="arm", mass=1.0, inertia=np.eye(3))
     add_points(builder, [(0.0, 0.0, 0.0)], 1.0)
     builder.add_attachment_particle_body(0, arm)
-    with pytest.raises(NotImplementedError, match=r"body 'arm' \(index 0\) is dynamic"):
+    with pytest.raises(NotImplementedError, match=r"body 'arm' \(index 0\) is dynamic, and a particle is attached"):
         SolverVBD(finalize(builder))

@@ -55,6 +55,10 @@ def test_documented_arguments_and_defaults():
     ("deterministic", True), ("deterministic", 1), ("deterministic", "RUN_TO_RUN"),
     ("particle_acceleration", "chebyshev"), ("particle_acceleration", True), ("particle_tolerance", -1e-6),
     ("particle_tolerance", float("nan")), ("particle_tolerance", float("inf")),
+    ("rigid_avbd_alpha", 1.5), ("rigid_avbd_joint_alpha", -0.1), ("rigid_avbd_gamma", 2.0), ("rigid_avbd_angular_beta", -1.0),
+    ("rigid_joint_linear_ke", -1.0), ("rigid_joint_angular_ke", float("nan")), ("rigid_joint_linear_k_start", -1.0),
+    ("rigid_joint_angular_k_start", float("inf")), ("rigid_joint_linear_kd", float("nan")), ("rigid_joint_angular_kd", "none"),
+    ("rigid_compliant_alm", 1),
 ])  # fmt: skip
 def test_values_out_of_range_are_named(model, name, value):
     with pytest.raises(ValueError, match=name) as error:
@@ -146,12 +150,15 @@ def test_friction_error_lists_the_laws(model):
         SolverVBD(model, particle_contact_friction="none")
 
 
-RAMP = ("rigid_avbd_beta", "rigid_avbd_linear_beta", "rigid_contact_k_start")
-RIGID = [name for name in inspect.signature(SolverVBD.__init__).parameters if name.startswith("rigid_") and name not in RAMP]
+RIGID = [
+    name
+    for name in inspect.signature(SolverVBD.__init__).parameters
+    if name.startswith(("rigid_contact_", "rigid_body_")) and name != "rigid_contact_k_start"
+]
 
 
-@pytest.mark.parametrize("name", RIGID)
-def test_rigid_arguments_must_keep_their_defaults(model, name):
+@pytest.mark.parametrize("name", [*RIGID, "rigid_avbd_contact_alpha"])
+def test_arguments_of_rigid_contacts_must_keep_their_defaults(model, name):
     default = inspect.signature(SolverVBD.__init__).parameters[name].default
     SolverVBD(model, **{name: default})
     other = (not default) if isinstance(default, bool) else 17.5

@@ -10,6 +10,7 @@ import hooke
 from hooke.solvers import SolverVBD
 from tests.support import finalize, surface
 
+from .bodies import clamped, same_bodies
 from .scenes import add_cloth, same
 from .surfaces import run, two_sheets
 
@@ -58,6 +59,21 @@ ACTS_ON_SURFACE = {
 }
 """The same of self-contact, in a scene of two cloths that collide."""
 
+ACTS_ON_JOINTS = {
+    "rigid_avbd_alpha": (0.0, {}),
+    "rigid_avbd_joint_alpha": (0.1, {}),
+    "rigid_avbd_gamma": (0.0, {}),
+    "rigid_avbd_angular_beta": (1e3, {}),
+    "rigid_joint_linear_ke": (1e12, {}),
+    "rigid_joint_angular_ke": (1e12, {}),
+    "rigid_joint_linear_k_start": (1e6, {"rigid_avbd_beta": 1e3}),
+    "rigid_joint_angular_k_start": (1e6, {"rigid_avbd_beta": 1e3}),
+    "rigid_joint_linear_kd": (1e3, {}),
+    "rigid_joint_angular_kd": (10.0, {}),
+    "rigid_compliant_alm": (False, {}),
+}
+"""The same of joints, in a scene of two bodies on fixed joints."""
+
 PARAMETERS = [p for p in inspect.signature(SolverVBD.__init__).parameters.values() if p.name not in ("self", "model")]
 
 
@@ -89,10 +105,11 @@ def moved(model, steps=15, change=None, **options):
 
 def test_every_argument_is_listed_once():
     names = [p.name for p in PARAMETERS]
-    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE]
+    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE, *ACTS_ON_JOINTS]
     assert len(lists) == len(set(lists)) and set(lists) <= set(names)
     refused = set(names) - set(lists)
-    assert refused == {n for n in names if n.startswith("rigid_") and n not in ACTS}
+    contacts = {n for n in names if n.startswith(("rigid_contact_", "rigid_body_")) and n not in ACTS}
+    assert refused == contacts | {"rigid_avbd_contact_alpha"}
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -102,7 +119,9 @@ def test_arguments_that_act(model, name):
     assert not same(moved(model, **others, **{name: value}), moved(model, **others, **{name: default}))
 
 
-@pytest.mark.parametrize("name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **ACTS_ON_SURFACE}])
+@pytest.mark.parametrize(
+    "name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **ACTS_ON_SURFACE, **ACTS_ON_JOINTS}]
+)
 def test_arguments_that_raise(model, name):
     default = next(p.default for p in PARAMETERS if p.name == name)
     with pytest.raises(NotImplementedError, match=name):
@@ -134,6 +153,17 @@ def test_arguments_that_act_on_surfaces(model, cloths, name):
     assert not same(collided(cloths, **{**others, name: value}), collided(cloths, **others))
     if name != "particle_enable_self_contact":
         assert same(moved(model, **{name: value_off(name, value)}), moved(model))
+
+
+@pytest.mark.parametrize("name", [*ACTS_ON_JOINTS, "iterations", "rigid_avbd_beta", "rigid_avbd_linear_beta"])
+def test_arguments_that_act_on_joints(model, name):
+    """They change the motion of bodies, and nothing where there are none."""
+    value, others = ACTS_ON_JOINTS.get(name, (5, {}))
+    default = next(p.default for p in PARAMETERS if p.name == name)
+    others = {"iterations": 2, **others}
+    assert not same_bodies(clamped(**{**others, name: value}), clamped(**{**others, name: default}))
+    if name in ACTS_ON_JOINTS:
+        assert same(moved(model, **{name: value}), moved(model))
 
 
 def value_off(name, value):

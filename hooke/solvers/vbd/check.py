@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ import warp as wp
 
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
-from hooke.model.enums import BodyFlags
 
-__all__ = ["Swaps", "check_arrays", "check_bodies", "check_colors", "check_step"]
+__all__ = ["Swaps", "check_arrays", "check_colors", "check_step"]
 
 
 def check_colors(model: Any, tables: dict[str, Any], active: list[Any]) -> list[wp.array]:
@@ -44,21 +44,6 @@ def check_colors(model: Any, tables: dict[str, Any], active: list[Any]) -> list[
                 "ModelBuilder.color() after all elements are added"
             )
     return [group for group in groups if len(group)]
-
-
-def check_bodies(tables: dict[str, Any], moved_by_another: bool) -> None:
-    """Refuse dynamic bodies, unless another solver moves them."""
-    if moved_by_another or not tables["body"].count:
-        return
-    arrays = tables["body"].arrays
-    dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
-    if dynamic.any():
-        first = int(np.flatnonzero(dynamic)[0])
-        raise NotImplementedError(
-            f"SolverVBD: body {arrays['label'][first]!r} (index {first}) is dynamic ({int(dynamic.sum())} in all), and rigid-body "
-            "dynamics is not available yet; pass is_kinematic=True, use body=-1 for static shapes, or let another solver move "
-            "the bodies (integrate_with_external_rigid_solver=True)"
-        )
 
 
 def check_step(solver: Any, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
@@ -112,13 +97,19 @@ class Swaps:
         """After a reset."""
         self._pair = None
 
-    def notice(self, vertices: Any, state_in: Any, state_out: Any) -> None:
-        """At the beginning of a step. Reads the device only when the pair repeats, in the first steps."""
+    def notice(self, motion: Callable[[], list[tuple[Any, Any, Any]]], state_in: Any, state_out: Any) -> None:
+        """At the beginning of a step. Reads the device only when the pair repeats, in the first steps.
+
+        Args:
+            motion: Gives, for particles and bodies, where the last step began and ended, and where the input is now.
+            state_in: State at the start.
+            state_out: State at the end.
+        """
         pair = (id(state_in), id(state_out))
         if pair == self._pair and state_in is not state_out and self._steps < 8 and not self._warned:
-            now = state_in.particle_q.numpy()
-            start, end = vertices.start.numpy()[: len(now)], vertices.x.numpy()[: len(now)]
-            if not np.array_equal(start, end) and np.array_equal(start, now):
+            parts = motion()
+            moved = any(not np.array_equal(start, end) for start, end, _now in parts)
+            if moved and all(np.array_equal(start, now) for start, _end, now in parts):
                 self._warned = True
                 warnings.warn(
                     "SolverVBD.step was called twice with the same states and an unchanged state_in, so the simulation stands still; "

@@ -18,7 +18,12 @@ from hooke.solvers.vbd.acceleration import ACCELERATIONS
 
 __all__ = ["check_options", "read_filter_map", "read_filter_maps", "warn_of_particle_pairs"]
 
-_FLAGS = ("integrate_with_external_rigid_solver", "particle_enable_self_contact", "particle_enable_tile_solve")
+_FLAGS = (
+    "integrate_with_external_rigid_solver",
+    "particle_enable_self_contact",
+    "particle_enable_tile_solve",
+    "rigid_compliant_alm",
+)
 
 _INTEGERS = {
     "iterations": 0,
@@ -40,11 +45,25 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "rigid_avbd_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
     "rigid_avbd_linear_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
     "rigid_contact_k_start": ("> 0 N/m", lambda value: value > 0.0),
+    "rigid_avbd_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "rigid_avbd_joint_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "rigid_avbd_gamma": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "rigid_avbd_angular_beta": (">= 0 N m/rad^2", lambda value: value >= 0.0),
+    "rigid_joint_linear_ke": (">= 0 N/m", lambda value: value >= 0.0),
+    "rigid_joint_angular_ke": (">= 0 N m/rad", lambda value: value >= 0.0),
+    "rigid_joint_linear_k_start": (">= 0 N/m", lambda value: value >= 0.0),
+    "rigid_joint_angular_k_start": (">= 0 N m/rad", lambda value: value >= 0.0),
+    "rigid_joint_linear_kd": ("of N s/m; negative is 0", lambda value: True),
+    "rigid_joint_angular_kd": ("of N m s/rad; negative is 0", lambda value: True),
 }
 """Arguments that are finite numbers: what is expected, in words and as a test."""
 
-_RAMP = ("rigid_avbd_beta", "rigid_avbd_linear_beta", "rigid_contact_k_start")
-"""Arguments named after rigid bodies that act on contacts of particles as well."""
+_CONTACTS = (
+    "rigid_avbd_contact_alpha", "rigid_contact_hard", "rigid_contact_history", "rigid_contact_stick_motion_eps",
+    "rigid_contact_stick_freeze_translation_eps", "rigid_contact_stick_freeze_angular_eps", "rigid_body_contact_buffer_size",
+    "rigid_body_particle_contact_buffer_size",
+)  # fmt: skip
+"""Arguments of contacts between bodies, which are not solved yet."""
 
 _PAIR_SETTINGS = ("ke", "kd", "kf", "mu", "cohesion", "adhesion", "grid")
 """Attributes ``particle_*`` of a model for contact between loose particles."""
@@ -59,7 +78,7 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
 
     Raises:
         ValueError: A value is out of range or of the wrong kind.
-        NotImplementedError: An option asks for rigid bodies.
+        NotImplementedError: An option asks for contacts of rigid bodies.
     """
     defaults = {name: parameter.default for name, parameter in inspect.signature(constructor).parameters.items()}
     for name in _FLAGS:
@@ -86,11 +105,11 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
     if given["particle_acceleration"] not in (None, *ACCELERATIONS):
         found = given["particle_acceleration"]
         raise ValueError(f"SolverVBD: expected particle_acceleration as None or one of {list(ACCELERATIONS)}, found {found!r}")
-    for name, value in given.items():
-        if name.startswith("rigid_") and name not in _RAMP and value != defaults[name]:
+    for name in _CONTACTS:
+        if given[name] != defaults[name]:
             raise NotImplementedError(
-                f"SolverVBD({name}={value!r}): rigid bodies are not available yet, so this argument must keep its default "
-                f"{defaults[name]!r}"
+                f"SolverVBD({name}={given[name]!r}): contacts of dynamic bodies are not solved yet, so this argument must keep its "
+                f"default {defaults[name]!r}"
             )
 
 

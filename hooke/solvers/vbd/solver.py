@@ -18,7 +18,9 @@ from hooke.model.contacts import Contacts, soft_rows
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
-from hooke.solvers.vbd.check import Swaps, check_arrays, check_bodies, check_step
+from hooke.solvers.vbd.bodies import RigidBodies
+from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
+from hooke.solvers.vbd.check_bodies import check_bodies, warn_of_rigid_contacts
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -34,7 +36,9 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
+from hooke.solvers.vbd.page_solve import PageBodies
 from hooke.solvers.vbd.predict import place_points, predict_vertices
 from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
@@ -49,13 +53,14 @@ _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
 
-class SolverVBD(SolverBase):
-    """An implicit solver using vertex block descent for particles: cloth, soft bodies and springs.
+class SolverVBD(JointModes, SolverBase):
+    """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
-    Every step minimises the incremental potential of backward Euler by Newton steps on single particles, colour by colour.
-    Bodies are static or kinematic: the caller moves a kinematic one by writing ``state_in.body_q``, and a fixed particle (inactive or
-    without mass) by writing ``state_in.particle_q``: it moves over the step, and its velocity in the states stays 0.
-    Rigid-body dynamics is not available yet; what asks for it raises.
+    Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
+    whole islands of bodies that joints connect, with an augmented Lagrangian for what joints lock (docs/guide/bodies.md).
+    The caller moves a kinematic body by writing ``state_in.body_q``, and a fixed particle (inactive or without mass) by writing
+    ``state_in.particle_q``: it moves over the step, and the velocity of the particle in the states stays 0.
+    Contacts of dynamic bodies, with each other or with particles, are not solved yet; a model with them is warned of or refused.
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
@@ -96,19 +101,35 @@ class SolverVBD(SolverBase):
             (docs/guide/performance.md). None is the plain method.
         particle_tolerance: Sweeps of a world end when none of its particles moves by more than this [m] in one; 0 takes all
             ``iterations``. Displacements are float32: below 1e-7 of the way of a step it may never be met.
+        rigid_avbd_alpha: Share of what a joint violates at the start of a step that is left to later steps, from 0 to 1.
+        rigid_avbd_joint_alpha: The same; None takes ``rigid_avbd_alpha``.
+        rigid_avbd_angular_beta: As ``rigid_avbd_linear_beta``, for the rotations of joints [N m/rad^2].
+        rigid_avbd_gamma: Share of the multipliers and penalties of joints that a step takes over from the one before, from 0 to 1.
+        rigid_joint_linear_ke: Stiffness [N/m] of soft translations of joints, and least penalty of hard ones; that of hard ones is at
+            least 1e5 times the mass they connect, over the square of the time step.
+        rigid_joint_angular_ke: The same for rotations [N m/rad], with inertia for mass.
+        rigid_joint_linear_k_start: Stiffness [N/m] with which the ramp of a translation begins (``rigid_avbd_linear_beta``).
+        rigid_joint_angular_k_start: The same for rotations [N m/rad].
+        rigid_joint_linear_kd: Damping [N s/m] of the translations that joints lock; negative is 0.
+        rigid_joint_angular_kd: Damping [N m s/rad] of the rotations that joints lock; negative is 0.
+        rigid_compliant_alm: Bodies that hang together take Newton steps together. False takes the documented page's sweeps over
+            single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
 
     Other Args:
-        rigid_avbd_alpha: Of rigid bodies, like all other names that begin with ``rigid_``; must keep its default.
+        rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
+            ``rigid_avbd_contact_alpha``; must keep its default.
 
     Raises:
-        ValueError: An argument is out of range or of the wrong kind, particles have no colours, or particles of one colour share an
-            element.
-        NotImplementedError: An argument or the model asks for rigid-body dynamics.
+        ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
+            an element or a joint, or a dynamic body has no mass or inertia to move with.
+        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
+            on dynamic bodies, mimic joints, hysteresis of cables.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
+        Giles, Diaz, Yuksel: Augmented Vertex Block Descent. ACM Trans. Graph. 44 (4), 2025. https://doi.org/10.1145/3731195
     """
 
     def __init__(
@@ -147,7 +168,10 @@ class SolverVBD(SolverBase):
         barred = read_filter_maps(given, self._tables)
         self._self_contact = SelfContactOptions(given, barred) if particle_enable_self_contact else None
         warn_of_particle_pairs(model)
-        check_bodies(self._tables, self.integrate_with_external_rigid_solver)
+        self._given = given
+        self._moves_bodies = check_bodies(model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._moves_bodies:
+            warn_of_rigid_contacts(self._tables)
         self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
@@ -161,12 +185,12 @@ class SolverVBD(SolverBase):
     # ---- the step
 
     def step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
-        """Advance the particles by one time step.
+        """Advance particles and bodies by one time step.
 
         Args:
             state_in: State at the start; not written unless it is ``state_out``.
             state_out: State at the end.
-            control: Not used by particles; may be None.
+            control: Efforts and targets of joints; None takes those of the model.
             contacts: Rows of ``CollisionPipeline.collide``, ``model.collide``; None means no contact.
             dt: Time step [s].
 
@@ -175,20 +199,30 @@ class SolverVBD(SolverBase):
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
         """
         check_step(self, state_in, state_out, contacts, dt)
-        if self.workspace.particles and not captured_by_user(self.device):
-            self._swaps.notice(self.workspace.vertices, state_in, state_out)
+        if not captured_by_user(self.device):
+            self._swaps.notice(functools.partial(self._motion, state_in), state_in, state_out)
         self._prepare(contacts)
         self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
-        key = self._key(state_in, state_out, contacts, dt)
+        key = self._key(state_in, state_out, control, contacts, dt)
         if self._surface is None:
-            self._recorder.run(key, self._launch_step, state_in, state_out, contacts, dt)
+            self._recorder.run(key, self._launch_step, state_in, state_out, control, contacts, dt)
         else:
-            self._step_apart(key, self._surface, state_in, state_out, contacts, dt)
+            self._step_apart(key, self._surface, state_in, state_out, control, contacts, dt)
         self._last_contacts = contacts
         self._steps += 1
         self._dt = dt
 
-    def _launch_step(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+    def _motion(self, state_in: Any) -> list[tuple[Any, Any, Any]]:
+        """Where the last step began and ended, and where the input is now: of particles, and of centres of mass."""
+        parts = []
+        if self.workspace.particles:
+            vertices, now = self.workspace.vertices, state_in.particle_q.numpy()
+            parts.append((vertices.start.numpy()[: len(now)], vertices.x.numpy()[: len(now)], now))
+        if self._rigid is not None:
+            parts.append(self._rigid.motion(state_in.body_q))
+        return parts
+
+    def _launch_step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
             self._begin(state_in, state_out, contacts, dt)
@@ -196,7 +230,7 @@ class SolverVBD(SolverBase):
                 self._iterate(number, contacts, dt)
             self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._bodies.carry, state_in, state_out)
+        self._move_bodies(state_in, state_out, control, dt)
 
     def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
@@ -214,7 +248,7 @@ class SolverVBD(SolverBase):
         self._sweeps.iterate(number, number == self.iterations - 1, self.workspace.rows, self._surface_rows.features, dt)
 
     def _step_apart(
-        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float
+        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float
     ) -> None:
         """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
         surface.keep_sorted(self._steps, state_in.particle_q)
@@ -222,17 +256,17 @@ class SolverVBD(SolverBase):
         if key not in self._plans:
             if len(self._plans) == _PLANS:
                 self._plans.clear()
-            self._plans[key] = self._plan(surface, state_in, state_out, contacts, dt)
+            self._plans[key] = self._plan(surface, state_in, state_out, control, contacts, dt)
         for stage in self._plans[key]:
             self._run_stage((stage.name, *key), stage)
             if stage.search is not None:
                 surface.settle(stage.search)
 
-    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, contacts: Any, dt: float) -> list[Stage]:
+    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> list[Stage]:
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
-        finish = functools.partial(self._finish_apart, state_in, state_out, dt)
+        finish = functools.partial(self._finish_apart, state_in, state_out, control, dt)
         stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
         return [*stages, Stage("end", (surface.certify, finish), None)]
 
@@ -242,17 +276,24 @@ class SolverVBD(SolverBase):
         else:
             stage.time(key, self._recorder, self._times)
 
-    def _finish_apart(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _finish_apart(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
-        self._recorder.alone(self._bodies.carry, state_in, state_out)
+        self._move_bodies(state_in, state_out, control, dt)
 
-    def _key(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
+    def _move_bodies(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
+        if self._rigid is None:
+            self._recorder.alone(self._bodies.carry, state_in, state_out)
+        else:
+            self._rigid.launch(self.iterations, (state_in, state_out), control, dt)
+
+    def _key(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
         versions = tuple(data.version for data in self._tables.values())
         material = (self.model.soft_contact_ke, self.model.soft_contact_kd, self.model.soft_contact_mu, self.friction_epsilon)
         ramp = (self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
         sizes = (self.iterations, self.workspace.row_capacity, getattr(contacts, "soft_contact_max", 0), has_facets(contacts), dt)
-        return versions, material, ramp, sizes, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
+        rigid = () if self._rigid is None else self._rigid.key(control)
+        return versions, material, ramp, sizes, rigid, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
     def _prepare(self, contacts: Any) -> None:
         """What the launches rely on and no graph may do: pack elements, make room for contacts."""
@@ -354,6 +395,8 @@ class SolverVBD(SolverBase):
         if self._tables["body"].count:
             worlds = self._tables["body"].arrays["world"]
             self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
+        if self._rigid is not None:
+            self._rigid.reset(selected)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -361,13 +404,16 @@ class SolverVBD(SolverBase):
         Masses, flags, radii, gravity and the materials of contacts are read in every step, and an array that is re-bound is noticed.
         After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
         elements act, and the colours;
-        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` check again that no body is dynamic.
+        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
+        ``JOINT_DOF_PROPERTIES`` where joints are at rest. Gains, limits, targets, anchors and ``joint_enabled`` are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
-            check_bodies(self._tables, self.integrate_with_external_rigid_solver)
+            launch_directly(self._bind_bodies)
+        elif flags & (ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES) and self._rigid is not None:
+            launch_directly(self._rigid.bind)
 
     def rebuild_bvh(self, state: Any) -> None:
         """Build the trees of self-contact anew, for the positions of a state; without self-contact there are none to build.
@@ -418,7 +464,7 @@ class SolverVBD(SolverBase):
     def _iterations_taken(self) -> int:
         taken = self._sweeps.taken
         if taken is None:
-            return self.iterations if self.workspace.particles else 0
+            return self.iterations if self.workspace.particles or self._rigid is not None else 0
         return taken
 
     def _residual(self) -> float:
@@ -444,8 +490,23 @@ class SolverVBD(SolverBase):
         self._shape_contacts = ShapeContacts(self.workspace, self._tables, self.particle_contact_friction, self._recorder)
         self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
         options = SweepOptions(self.particle_contact_friction, self.particle_acceleration, self.particle_tolerance)
+        self._rigid = None
+        if self._moves_bodies:
+            self._rigid = self._make_bodies()
         self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
         self._bind_surface()
+
+    def _make_bodies(self) -> RigidBodies:
+        kind = RigidBodies if self._given["rigid_compliant_alm"] else PageBodies
+        return kind(self.model, self._tables, self.workspace, self._given, self._recorder)
+
+    def _bind_bodies(self) -> None:
+        """Which bodies move now."""
+        self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._rigid is not None:
+            self._rigid.bind()
+        elif self._moves_bodies:
+            self._rigid = self._make_bodies()
 
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
@@ -496,11 +557,12 @@ class SolverVBD(SolverBase):
 
     def _kernels(self) -> list[Any]:
         """The kernels of a step."""
+        rigid = [] if self._rigid is None else [*self._rigid.kernels, *self._recorder.kernels]
         if not self._tables["particle"].count:
-            return []
+            return rigid
         surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
         step = [predict_vertices, place_points, *self._sweeps.kernels, *self._shape_contacts.kernels, finish_vertices]
-        return [*step, *surface, *self._recorder.kernels]
+        return [*step, *surface, *rigid, *self._recorder.kernels]
 
     @property
     def _particles(self) -> Any:

@@ -1,0 +1,196 @@
+"""Checks of the bodies and joints that SolverVBD works on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hooke.geometry.coloring import find_conflict
+from hooke.joints import JOINTS
+from hooke.model.check import check_coloring
+from hooke.model.enums import BodyFlags, ShapeFlags
+from hooke.model.tables import UNLIMITED
+
+__all__ = ["check_bodies", "is_joint_of", "warn_of_rigid_contacts"]
+
+_ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
+_FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
+_BALLS = [int(kind.code) for kind in JOINTS if kind.quaternion and not kind.at_com]
+_LIMITED = UNLIMITED * 1.0e-4  # JointDofConfig.velocity_limit is 1e6 unless it is given
+
+
+def check_bodies(model: Any, tables: dict[str, Any], moved_by_another: bool) -> bool:
+    """Whether there are bodies for this solver to move; refuses what it cannot do.
+
+    Args:
+        model: The model.
+        tables: Its tables.
+        moved_by_another: Another solver moves the bodies.
+
+    Raises:
+        ValueError: A dynamic body has a mass without an inertia or is held by a joint and has no mass; bodies of one colour share a
+            joint.
+        NotImplementedError: Dynamic bodies with what is not solved yet.
+    """
+    if moved_by_another or not tables["body"].count:
+        return False
+    arrays = tables["body"].arrays
+    flagged = (arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0
+    dynamic = flagged & (arrays["inv_mass"].numpy() > 0.0)
+    held = _joined(tables, len(dynamic))
+    _check_masses(arrays, flagged, dynamic, held)
+    if not dynamic.any():
+        return False
+    _check_body_colors(model, tables)
+    _check_joints(model, tables)
+    _check_coupling(tables, dynamic)
+    return True
+
+
+def is_joint_of(tables: dict[str, Any]) -> np.ndarray:
+    """Which joints hold their child, bool (joints,): all but free ones."""
+    if not tables["joint"].count:
+        return np.zeros(0, bool)
+    return ~np.isin(tables["joint"].arrays["type"].numpy(), _FREE)
+
+
+def _joined(tables: dict[str, Any], bodies: int) -> np.ndarray:
+    """Which bodies a joint holds, bool (bodies,)."""
+    held = np.zeros(bodies + 1, bool)
+    holds = is_joint_of(tables)
+    for end in ("parent", "child") if len(holds) else ():
+        held[tables["joint"].arrays[end].numpy()[holds]] = True
+    return held[:bodies]
+
+
+def _check_masses(arrays: dict[str, Any], flagged: np.ndarray, dynamic: np.ndarray, held: np.ndarray) -> None:
+    """A dynamic body that a joint holds has a mass, and one with a mass an inertia; another without mass stays where it is."""
+    label = arrays["label"]
+    massless = flagged & ~dynamic & held
+    if massless.any():
+        b = int(np.flatnonzero(massless)[0])
+        raise ValueError(
+            f"SolverVBD: body {label[b]!r} (index {b}) is held by a joint but has no mass ({int(massless.sum())} in all), so no motion "
+            "follows from forces on it; give it mass and inertia, a shape with density, or is_kinematic=True"
+        )
+    least = np.linalg.eigvalsh(arrays["inertia"].numpy().astype(np.float64).reshape(-1, 3, 3)).min(axis=1, initial=np.inf)
+    thin = dynamic & (least <= 0.0)
+    if thin.any():
+        b = int(np.flatnonzero(thin)[0])
+        raise ValueError(
+            f"SolverVBD: body {label[b]!r} (index {b}) has mass {arrays['mass'].numpy()[b]} kg but an inertia whose least eigenvalue is "
+            f"{least[b]} kg m^2 ({int(thin.sum())} in all); expected a positive one about every axis"
+        )
+
+
+def _check_body_colors(model: Any, tables: dict[str, Any]) -> None:
+    """Bodies that share a joint differ in colour."""
+    if not model.body_color_groups or not tables["joint"].count:
+        return
+    arrays = tables["joint"].arrays
+    pairs = np.stack([arrays["parent"].numpy(), arrays["child"].numpy()], axis=1)
+    rows = np.flatnonzero(pairs.min(axis=1) >= 0)
+    colors = check_coloring("body", [group.numpy() for group in model.body_color_groups], tables["body"].count)
+    conflict = find_conflict(colors, pairs[rows])
+    if conflict is not None:
+        k, i, j = conflict
+        label, names = arrays["label"], tables["body"].arrays["label"]
+        raise ValueError(
+            f"SolverVBD: bodies {names[i]!r} (index {i}) and {names[j]!r} (index {j}) have the same colour but share joint "
+            f"{label[rows[k]]!r} (index {rows[k]}); call ModelBuilder.color() after all joints are added"
+        )
+
+
+def _check_joints(model: Any, tables: dict[str, Any]) -> None:
+    """Refuse mimics and hysteresis; say that velocity limits do not act."""
+    if not tables["joint"].count:
+        return
+    arrays, dofs = tables["joint"].arrays, tables["joint_dof"].arrays
+    leader = arrays["mimic_joint"]
+    follows = np.flatnonzero(leader.numpy() >= 0) if leader is not None else np.zeros(0, np.int64)
+    if len(follows) or tables["constraint_mimic"].count:
+        where = f": joint {arrays['label'][follows[0]]!r} (index {follows[0]}) follows another" if len(follows) else ""
+        raise NotImplementedError(f"SolverVBD: mimic joints are not solved yet{where}; remove the mimic, or drive the joint")
+    vbd = getattr(model, "vbd", None)
+    if vbd is not None and hasattr(vbd, "dahl_eps_max"):
+        hysteretic = (vbd.dahl_eps_max.numpy() > 0.0) & (vbd.dahl_tau.numpy() > 0.0) & np.isin(arrays["type"].numpy(), _ELASTIC)
+        if hysteretic.any():
+            j = int(np.flatnonzero(hysteretic)[0])
+            raise NotImplementedError(
+                f"SolverVBD: Dahl hysteresis (joint {arrays['label'][j]!r}, index {j}) is not solved yet; set vbd:dahl_eps_max to 0, or "
+                "register the attributes with dahl_defaults_enabled=False"
+            )
+    _warn_of_idle_freedoms(model, arrays, dofs)
+    limit = dofs["velocity_limit"]
+    if limit is not None and len(limit) and (limit.numpy() < _LIMITED).any():
+        d = int(np.flatnonzero(limit.numpy() < _LIMITED)[0])
+        warnings.warn(
+            f"SolverVBD: joint_velocity_limit does not act yet (degree of freedom {d} has {limit.numpy()[d]})", stacklevel=5
+        )
+
+
+def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, Any]) -> None:
+    """Say that free and distance joints have no drives and passive forces, and that quaternions have no limits."""
+    types, starts = arrays["type"].numpy(), model.joint_qd_start.numpy()
+    idle = np.isin(types, _FREE) | np.isin(types, [int(kind.code) for kind in JOINTS if kind.one_sided])
+    bounded = np.abs(dofs["limit_lower"].numpy()) < UNLIMITED
+    bounded |= np.abs(dofs["limit_upper"].numpy()) < UNLIMITED
+    names = ("target_ke", "target_kd", "stiffness", "damping", "armature", "friction")
+    values = {name: dofs[name].numpy() for name in names if dofs[name] is not None}
+    for j in np.flatnonzero(idle | np.isin(types, _BALLS)).tolist():
+        rows = slice(int(starts[j]), int(starts[j + 1]) if j + 1 < len(starts) else None)
+        found = [name for name, value in values.items() if idle[j] and value[rows].any()]
+        found += ["limit_lower, limit_upper"] if not idle[j] and bounded[rows].any() else []
+        if found:
+            text = ", ".join(f"joint_{name}" for name in found)
+            warnings.warn(f"SolverVBD: {text} of joint {arrays['label'][j]!r} (index {j}) do not act on its kind", stacklevel=6)
+            return
+
+
+def _check_coupling(tables: dict[str, Any], dynamic: np.ndarray) -> None:
+    """Particles do not feel dynamic bodies yet."""
+    if not tables["particle"].count:
+        return
+    names = tables["body"].arrays["label"]
+    for what, bodies in _touching(tables):
+        hit = bodies[(bodies >= 0)]
+        hit = hit[dynamic[hit]]
+        if len(hit):
+            raise NotImplementedError(
+                f"SolverVBD: body {names[hit[0]]!r} (index {hit[0]}) is dynamic, and {what}, but coupling of particles with dynamic "
+                "bodies is not available yet; pass is_kinematic=True, switch has_particle_collision off for its shapes, or let another "
+                "solver move the bodies (integrate_with_external_rigid_solver=True)"
+            )
+
+
+def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
+    """Bodies that particles may act on, and how."""
+    found = []
+    if tables["shape"].count:
+        shapes = tables["shape"].arrays
+        meets = (shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_PARTICLES)) != 0
+        found.append(("particles may touch its shapes", shapes["body"].numpy()[meets]))
+    held = tables["attachment_particle_body"]
+    if held.count:
+        found.append(("a particle is attached to it", held.arrays["body"].numpy()))
+    return found
+
+
+def warn_of_rigid_contacts(tables: dict[str, Any]) -> None:
+    """Say that bodies pass through each other, where there are shapes that would meet."""
+    if not tables["shape"].count:
+        return
+    shapes, body = tables["shape"].arrays, tables["body"].arrays
+    meets = ((shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_SHAPES)) != 0) & (shapes["collision_group"].numpy() != 0)
+    owner = shapes["body"].numpy()[meets]
+    dynamic = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
+    moving = np.append(dynamic, False)[owner]
+    if moving.any() and len(np.unique(np.where(owner < 0, -1, owner))) > 1:
+        b = int(owner[np.flatnonzero(moving)[0]])
+        warnings.warn(
+            f"SolverVBD: rigid contacts are not solved yet: body {body['label'][b]!r} (index {b}) and others pass through what their "
+            "shapes touch",
+            stacklevel=4,
+        )

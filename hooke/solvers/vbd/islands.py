@@ -1,0 +1,167 @@
+"""Islands of bodies that joints connect, and the order in which the equations of each are eliminated.
+
+The unknowns of an island are the six of every body and the six multipliers of every joint; a joint couples with its two bodies only. A
+body is eliminated where it has fewest neighbours left, and then the joints it had, which have a pivot by then. In a tree this goes from
+the leaves to the root and fills in nothing; a loop costs the blocks around it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+__all__ = ["Islands", "find_islands", "make_islands"]
+
+
+@wp.struct
+class Islands:
+    """The elimination of all islands. Nodes are body ``i`` as i and joint ``j`` as -1 - j, in the order of elimination.
+
+    Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ... block[n + 1]``, each with the node of
+    its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in. ``child`` and ``parent`` are the blocks that the
+    rows of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one.
+    """
+
+    first: wp.array(dtype=wp.int32)
+    item: wp.array(dtype=wp.int32)
+    block: wp.array(dtype=wp.int32)
+    row: wp.array(dtype=wp.int32)
+    pair: wp.array(dtype=wp.int32)
+    target: wp.array(dtype=wp.int32)
+    child: wp.array(dtype=wp.int32)
+    parent: wp.array(dtype=wp.int32)
+    node_of_body: wp.array(dtype=wp.int32)
+    diagonal: wp.array(dtype=wp.spatial_matrix)
+    right: wp.array(dtype=wp.spatial_vector)
+    lower: wp.array(dtype=wp.spatial_matrix)
+    scaled: wp.array(dtype=wp.spatial_matrix)
+
+
+def find_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray) -> list[list[int]]:
+    """Bodies that move, grouped by the joints between them; every group and the list are in increasing order."""
+    root = np.arange(len(moves))
+
+    def find(b: int) -> int:
+        while root[b] != b:
+            root[b] = root[root[b]]
+            b = int(root[b])
+        return b
+
+    for p, c in zip(parent.tolist(), child.tolist(), strict=True):
+        if p >= 0 and moves[p] and moves[c]:
+            a, b = find(p), find(c)
+            root[max(a, b)] = min(a, b)
+    groups: dict[int, list[int]] = {}
+    for b in np.flatnonzero(moves).tolist():
+        groups.setdefault(find(b), []).append(b)
+    return list(groups.values())
+
+
+def order_of_elimination(bodies: list[int], joints_of: dict[int, list[int]], ends: dict[int, list[int]]) -> tuple[Any, Any]:
+    """The nodes of an island in order, and for each the set of later nodes that it couples with."""
+    links: dict[int, set[int]] = {b: {-1 - j for j in joints_of.get(b, ())} for b in bodies}
+    for b in bodies:
+        for joint in links[b]:
+            links.setdefault(joint, set())
+    for j, pair in ends.items():
+        links[-1 - j] = set(pair)
+    heap = [(len(links[b]), b) for b in bodies]
+    heapq.heapify(heap)
+    order: list[int] = []
+    later: dict[int, set[int]] = {}
+
+    def eliminate(node: int) -> set[int]:
+        around = links.pop(node)
+        order.append(node)
+        later[node] = around
+        for other in around:
+            links[other].discard(node)
+            links[other] |= around - {other}
+        return around
+
+    while heap:
+        count, body = heapq.heappop(heap)
+        if body in later:
+            continue
+        if len(links[body]) != count:
+            heapq.heappush(heap, (len(links[body]), body))
+            continue
+        touched = set(eliminate(body))
+        for joint in sorted((n for n in touched if n < 0), reverse=True):
+            if joint not in later:
+                touched |= eliminate(joint)
+        for other in touched:
+            if other >= 0 and other not in later:
+                heapq.heappush(heap, (len(links[other]), other))
+    return order, later
+
+
+def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts: np.ndarray, device: Any) -> Islands:
+    """The elimination for the bodies that move and the joints that act.
+
+    Args:
+        moves: Which bodies are unknown, bool (bodies,).
+        parent: Parent body of every joint; -1 is the world.
+        child: Its child body.
+        acts: Which joints have rows, bool (joints,).
+        device: Where the arrays go.
+    """
+    movable = np.append(moves, False)
+    used = acts & (movable[parent] | movable[child])
+    groups = find_islands(moves, np.where(used, parent, -1), child)
+    joints_of: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for j in np.flatnonzero(used).tolist():
+        ends[j] = [b for b in (int(parent[j]), int(child[j])) if movable[b]]
+        for b in ends[j]:
+            joints_of.setdefault(b, []).append(j)
+    lists: dict[str, list[int]] = {name: [0] if name in ("first", "block", "pair") else [] for name in
+                                   ("first", "item", "block", "row", "pair", "target")}  # fmt: skip
+    start_block = {"child": np.full(len(parent), -1, np.int32), "parent": np.full(len(parent), -1, np.int32)}
+    node_of_body = np.full(len(moves), -1, np.int32)
+    for group in groups:
+        mine = {j: ends[j] for b in group for j in joints_of.get(b, ())}
+        _append_island(group, joints_of, mine, lists, start_block, (parent, child), node_of_body)
+    islands = Islands()
+    for name, values in {**lists, **start_block, "node_of_body": node_of_body}.items():
+        setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
+    nodes, blocks = len(lists["item"]), len(lists["row"])
+    islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
+    islands.right = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
+    islands.lower = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
+    islands.scaled = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
+    return islands
+
+
+def _append_island(
+    group: list[int], joints_of: dict[int, list[int]], ends: dict[int, list[int]], lists: dict[str, list[int]],
+    start_block: dict[str, np.ndarray], bodies: tuple[np.ndarray, np.ndarray], node_of_body: np.ndarray,
+) -> None:  # fmt: skip
+    order, later = order_of_elimination(group, joints_of, ends)
+    base = len(lists["item"])
+    place = {node: base + k for k, node in enumerate(order)}
+    block_of: dict[tuple[int, int], int] = {}
+    columns = []
+    for node in order:
+        n = place[node]
+        rows = sorted(place[other] for other in later[node])
+        columns.append(rows)
+        for row in rows:
+            block_of[n, row] = len(lists["row"])
+            lists["row"].append(row)
+        lists["block"].append(len(lists["row"]))
+        lists["item"].append(node)
+        if node >= 0:
+            node_of_body[node] = n
+    for rows in columns:
+        lists["target"] += [block_of[rows[f], rows[e]] for e in range(len(rows)) for f in range(e)]
+        lists["pair"].append(len(lists["target"]))
+    for j in ends:
+        for end, body in (("parent", int(bodies[0][j])), ("child", int(bodies[1][j]))):
+            if body >= 0 and body in place:
+                b, n = place[body], place[-1 - j]
+                start_block[end][j] = block_of[b, n] if b < n else -2 - block_of[n, b]
+    lists["first"].append(len(lists["item"]))
