@@ -48,7 +48,7 @@ from hooke.solvers.vbd.joint_effort import UNLIMITED, Coordinate, Effort, dof_ef
 
 __all__ = ["JointInputs", "JointMemory", "JointOptions", "JointRows", "begin_joints", "linearise_joints"]
 
-HARD = wp.constant(1.0e5)  # of masses over dt^2, see docs/decisions/0018-rigid.md
+HARD = wp.constant(1.0e5)  # of masses over dt^2, see docs/decisions/0019-rigid.md
 
 
 @wp.struct

@@ -6,7 +6,7 @@ Every body takes a Newton step on the 6x6 block of its inertia and its joints, H
 
 where (com*, q*) is the semi-implicit prediction, and then com += delta_x, q <- normalise((delta_theta / 2, 1) q). Poses X^- at the end of
 the step before are the solver's: velocities are the way from there, so that a body that the caller moves elsewhere without a reset is
-taken to have gone that way. docs/decisions/0018-rigid.md says why this is not the default.
+taken to have gone that way. docs/decisions/0019-rigid.md says why this is not the default.
 """
 
 from __future__ import annotations
