@@ -5,12 +5,13 @@
 The limits are those of the first degree of freedom; a negative one given to the builder is none. The row (1) is one-sided.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import warp as wp
 
-from hooke.joints.free import pose_axes, pose_coordinates, pose_transform
-from hooke.joints.kind import JointKind, JointType
+from hooke.joints.free import FREE
+from hooke.joints.kind import JointType
 
 __all__ = ["DISTANCE", "distance_row"]
 
@@ -26,15 +27,4 @@ def distance_row(p: Any):
     return distance, n
 
 
-DISTANCE = JointKind(
-    name="distance",
-    code=JointType.DISTANCE,
-    locked=(0, 0, 0, 0, 0, 0),
-    transform=pose_transform,
-    coordinates=pose_coordinates,
-    axes=pose_axes,
-    rates=pose_axes,
-    quaternion=True,
-    at_com=True,
-    one_sided=True,
-)
+DISTANCE = replace(FREE, name="distance", code=JointType.DISTANCE, one_sided=True)

@@ -18,12 +18,13 @@ each minus its value at R_0. With d = R e_z and omega the relative angular veloc
 (Bergou et al. 2008, Discrete Elastic Rods: the curvature binormal and the twist of a material frame.)
 """
 
+from dataclasses import replace
 from typing import Any
 
 import warp as wp
 
-from hooke.joints.free import pose_axes, pose_coordinates, pose_transform
-from hooke.joints.kind import JointKind, JointType
+from hooke.joints.free import FREE
+from hooke.joints.kind import JointType
 from hooke.joints.rotation import skew
 from hooke.math.algebra import vector
 
@@ -62,17 +63,6 @@ def rod_strain(x: Any, rest: Any):
     return wp.transform_get_translation(x) - wp.transform_get_translation(rest), k, rate
 
 
-ROD = JointKind(
-    name="rod",
-    code=JointType.ROD,
-    locked=(1, 1, 1, 1, 1, 1),
-    transform=pose_transform,
-    coordinates=pose_coordinates,
-    axes=pose_axes,
-    rates=pose_axes,
-    quaternion=True,
-    at_com=True,
-    constraints=False,
-    material=(3, 3),
-    strain=rod_strain,
-)
+ROD = replace(
+    FREE, name="rod", code=JointType.ROD, locked=(1, 1, 1, 1, 1, 1), constraints=False, material=(3, 3), strain=rod_strain,
+)  # fmt: skip
