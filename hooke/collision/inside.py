@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from hooke.collision.places import Places
-from hooke.collision.rigid_rows import Pool, Touched, relative_pose, take_room
+from hooke.collision.rigid_rows import Pool, Touched, relative_pose, start_in_pool
 from hooke.collision.triangle_pairs import HFIELD, Surfaces
 from hooke.geometry.profile import unit
 from hooke.model.tables import Shapes
@@ -53,9 +53,8 @@ def inside_contact(
     nearest = wp.cw_mul(wp.mesh_eval_position(shapes.source_ptr[mesh], seen.face, seen.u, seen.v), scale)
     normal = unit(nearest - middle, wp.vec3(0.0, 0.0, 1.0))
     size = 0.5 * wp.min(upper - lower)
-    at = take_room(1, touched.total)
-    touched.start[p] = at
-    if at >= pool.feature.shape[0]:
+    at = start_in_pool(p, 1, touched, pool)
+    if at < 0:
         return 0
     back = wp.transform_inverse(pose)
     own = wp.transform_point(back, middle - size * normal)

@@ -15,7 +15,7 @@ from hooke.collision.broad_phase import ShapePairs
 from hooke.collision.inside import inside_contact
 from hooke.collision.places import Places, ShapeFilter
 from hooke.collision.reduction import REDUCED, is_kept, no_points, offer
-from hooke.collision.rigid_rows import MESHES, Pool, Touched, ordered, pair_count, pair_reach, relative_pose, take_room
+from hooke.collision.rigid_rows import MESHES, Pool, Touched, ordered, pair_count, pair_reach, relative_pose, start_in_pool
 from hooke.collision.triangle_contact import PLANE, TRIANGLES, make_collide_triangles
 from hooke.collision.triangle_pairs import (
     Surfaces,
@@ -74,9 +74,8 @@ def keep_contacts(
         return 0
     if reduces != 0:
         total = wp.min(total, REDUCED)
-    start = take_room(total, touched.total)
-    touched.start[p] = start
-    if start + total > pool.feature.shape[0]:
+    start = start_in_pool(p, total, touched, pool)
+    if start < 0:
         return 0
     at = start
     key = int(0)
@@ -111,9 +110,8 @@ def plane_contacts(
         return 0
     if reduces != 0:
         total = wp.min(total, REDUCED)
-    start = take_room(total, touched.total)
-    touched.start[p] = start
-    if start + total > pool.feature.shape[0]:
+    start = start_in_pool(p, total, touched, pool)
+    if start < 0:
         return 0
     at = start
     for i in range(mesh.points.shape[0]):

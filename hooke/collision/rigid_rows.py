@@ -20,7 +20,7 @@ from hooke.model.contacts import RigidRows
 from hooke.model.tables import Shapes
 
 __all__ = ["BLOCK", "MESHES", "PairOrder", "Pool", "Touched", "count_losses", "make_collide_pairs", "ordered", "pair_count", "pair_reach",
-           "relative_pose", "take_room", "write_kinds", "write_rigid_rows"]  # fmt: skip
+           "relative_pose", "start_in_pool", "write_kinds", "write_rigid_rows"]  # fmt: skip
 
 BLOCK = wp.constant(16)
 """Pairs that a thread of a CPU does at a time."""
@@ -115,13 +115,20 @@ def take_room(n: int, x: wp.array(dtype=wp.int32)) -> int:
 
 
 @wp.func
+def start_in_pool(p: int, n: int, touched: Touched, pool: Pool):
+    """Where the ``n`` contacts of pair ``p`` go, -1 where there is no room; they count either way."""
+    start = take_room(n, touched.total)
+    touched.start[p] = start
+    return wp.where(start + n > pool.feature.shape[0], -1, start)
+
+
+@wp.func
 def pool_manifold(p: int, found: Manifold, touched: Touched, pool: Pool):
     """Put the contacts of pair ``p`` into the pool, sorted by feature; their number, 0 where there is no room."""
     if found.count == 0:
         return 0
-    at = take_room(found.count, touched.total)
-    touched.start[p] = at
-    if at + found.count > pool.point0.shape[0]:
+    at = start_in_pool(p, found.count, touched, pool)
+    if at < 0:
         return 0
     for k in range(found.count):
         rank = at

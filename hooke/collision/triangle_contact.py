@@ -16,7 +16,7 @@ from hooke.collision.broad_phase import ShapePairs
 from hooke.collision.manifold import Manifold
 from hooke.collision.narrow_phase import make_triangle_contact
 from hooke.collision.places import Places
-from hooke.collision.rigid_rows import MESHES, Pool, Touched, geometry_of, ordered, pair_reach, relative_pose, take_room
+from hooke.collision.rigid_rows import MESHES, Pool, Touched, geometry_of, ordered, pair_reach, relative_pose, start_in_pool
 from hooke.collision.sheet_contact import exchanged
 from hooke.collision.triangle_pairs import Surfaces, TrianglePairs, has_triangles, mesh_first, neighbours_of, triangle_of
 from hooke.execution.work import Work, first_item, next_item
@@ -271,9 +271,8 @@ def pool_triangle(
     """Put the contacts of a pair of triangles into the pool; ``swapped`` if the mesh is shape 1. Their number, 0 where no room is."""
     if m.count == 0:
         return 0
-    at = take_room(m.count, touched.total)
-    touched.start[c] = at
-    if at + m.count > pool.feature.shape[0]:
+    at = start_in_pool(c, m.count, touched, pool)
+    if at < 0:
         return 0
     normal = m.normal
     if swapped:
