@@ -15,7 +15,7 @@ import warp as wp
 
 from hooke.elements import Element
 from hooke.execution.work import FEW, Work, first_item, next_item
-from hooke.math import add, apply, isotropic, solve, symmetric
+from hooke.math import LANES, add, apply, isotropic, solve, symmetric
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.features import FeatureContacts, add_features
@@ -24,7 +24,7 @@ from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.vertices import make_chain, pack_chain
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["COLUMNS", "PatchSweep", "VertexPatches", "make_member_kernel", "make_share_kernel"]
+__all__ = ["PatchSweep", "VertexPatches", "make_member_kernel", "make_share_kernel"]
 
 COLUMNS = 16
 """Sums of a patch: gradient (3) of inertia and contacts, block (6) of inertia and contacts with shapes, block (6) of contacts with the
@@ -140,8 +140,8 @@ class PatchSweep:
 
     def __init__(self, patches: Patches, entries: list[Entries], place: np.ndarray, displacement: wp.array, recorder: Any):
         self._recorder, self._displacement, self.patches = recorder, displacement, patches
-        self.entries, self._owner = share_out(entries, patches, SHARE)
-        first = np.searchsorted(self._owner, np.arange(patches.count + 1))
+        self.entries, owner = share_out(entries, patches, SHARE)
+        first = np.searchsorted(owner, np.arange(patches.count + 1))
         self._colors = [(int(color[0]), len(color)) for color in patches.colors]
         self.share_colors = [np.arange(first[a], first[a + n]) for a, n in self._colors]
         columns = {"parent": patches.parent, "first_share": first, **self._sort_children(), **self._cut_pieces(place)}
@@ -151,7 +151,7 @@ class PatchSweep:
         self._motion = PatchMotion()
         self._motion.step = wp.zeros(patches.count, dtype=wp.vec3, device=recorder.device)
         self._motion.way = wp.zeros(patches.count + 1, dtype=wp.vec3, device=recorder.device)
-        self.sums = wp.zeros((COLUMNS, patches.count + COLUMNS), dtype=wp.float32, device=recorder.device)
+        self.sums = wp.zeros((COLUMNS, patches.count + LANES), dtype=wp.float32, device=recorder.device)
         self.elements: wp.array = None
 
     def place_shares(self, slot: np.ndarray, slots: int) -> None:
