@@ -7,7 +7,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["Contacts", "RigidRows", "SoftRows"]
+__all__ = ["Contacts", "RigidRows", "SoftRows", "rigid_rows", "soft_rows"]
 
 
 @wp.struct
@@ -215,12 +215,18 @@ def _bump(generation: wp.array(dtype=wp.int32)):
 
 def soft_rows(contacts: Any) -> SoftRows:
     """The rows of particle contacts of any object with the documented arrays."""
-    if isinstance(contacts, Contacts):
-        return contacts.soft_rows
-    rows = SoftRows()
-    for name in SoftRows.vars:
-        if name == "count":
-            rows.count = contacts.soft_contact_count
-        else:
-            setattr(rows, name, getattr(contacts, f"soft_contact_{name}"))
+    return contacts.soft_rows if isinstance(contacts, Contacts) else _collect(contacts, SoftRows, "soft_contact_")
+
+
+def rigid_rows(contacts: Any) -> RigidRows:
+    """The rows of contacts between shapes of any object with the documented arrays; what it does not have is empty."""
+    return contacts.rigid_rows if isinstance(contacts, Contacts) else _collect(contacts, RigidRows, "rigid_contact_")
+
+
+def _collect(contacts: Any, kind: Any, prefix: str) -> Any:
+    rows = kind()
+    for name in kind.vars:
+        array = getattr(contacts, prefix + name, None)
+        if array is not None:
+            setattr(rows, name, array)
     return rows

@@ -12,8 +12,9 @@ from hooke.joints import JOINTS
 from hooke.joints.layout import JointLayout
 from hooke.model.enums import BodyFlags
 from hooke.model.motion import compose, inverse_pose
+from hooke.solvers.vbd.body_contacts import BodyContacts
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
-from hooke.solvers.vbd.island_solve import restore_momentum, solve_islands
+from hooke.solvers.vbd.island_solve import Turn, restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.joint_rows import (
     JointInputs,
@@ -23,6 +24,7 @@ from hooke.solvers.vbd.joint_rows import (
     begin_joints,
     linearise_joints,
 )
+from hooke.solvers.vbd.rigid_contacts import RigidContacts
 from hooke.solvers.vbd.workspace import Workspace, allocate
 
 __all__ = ["RigidBodies"]
@@ -43,6 +45,7 @@ class RigidBodies:
 
     Attributes:
         hard: Which slots (linear, angular) of every joint are hard, int (joints, 2).
+        contacts: The contacts between bodies.
     """
 
     def __init__(self, model: Any, tables: dict[str, Any], workspace: Workspace, options: dict[str, Any], recorder: Any):
@@ -55,6 +58,7 @@ class RigidBodies:
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
+        self.contacts = RigidContacts(model, tables, options, recorder)
         self._began = wp.zeros(bodies, dtype=wp.transform, device=device)
         self._no_wrench = wp.zeros(0, dtype=wp.spatial_vector, device=device)
         self.hard = wp.array(self._authored_hardness(), dtype=wp.int32, device=device)
@@ -72,6 +76,7 @@ class RigidBodies:
         acts = ~np.isin(joints.get("type", np.zeros(0, np.int32)), _LOOSE)
         self._islands: Islands = make_islands(moves, parent, child, acts, self._device)
         self._island_count = len(self._islands.first) - 1
+        self.contacts.bind(self._islands, moves, (parent, child), acts)
         self._gather(parent, child)
         self._rest = wp.array(self._rest_poses(joints), dtype=wp.transform, device=self._device)
 
@@ -123,23 +128,23 @@ class RigidBodies:
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         joints = [begin_joints, linearise_joints, restore_momentum] if self._joint_count else []
-        return [begin_bodies, predict_bodies, solve_islands, finish_bodies, *joints]
+        return [begin_bodies, predict_bodies, solve_islands, finish_bodies, *joints, *self.contacts.kernels]
 
     # ---- the step
 
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
-        return values, pointers(control, self.hard, self._rest, self._islands.first)
+        return values, self.contacts.key, pointers(control, self.hard, self._rest, self._islands.first)
 
-    def launch(self, iterations: int, states: tuple[Any, Any], control: Any, dt: float) -> None:
+    def launch(self, iterations: int, states: tuple[Any, Any], control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step."""
-        self._begin(states[0], control, dt)
+        self._begin(states[0], control, contacts, dt)
         for number in range(iterations):
-            self._iterate(number, dt)
-        self._finish(states, dt)
+            self._iterate(number, iterations, contacts, dt)
+        self._finish(states, contacts, dt)
 
-    def _begin(self, state: Any, control: Any, dt: float) -> None:
+    def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
         launch = self._recorder.launch
         launch(
@@ -148,30 +153,46 @@ class RigidBodies:
             [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt],
             [self._motion],
         )
+        if contacts is not None:
+            self.contacts.begin(contacts, self._motion, dt)
         self._inputs = self._joint_inputs(control)
         if self._joint_count:
             launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
-        inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, dt]
+        touching = self._touching(contacts).first
+        inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
 
-    def _iterate(self, number: int, dt: float) -> None:
-        """A Newton step of every island."""
+    def _touching(self, contacts: Any) -> BodyContacts:
+        """The rows of a step."""
+        return self.contacts.none if contacts is None else self.contacts.rows
+
+    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
+        """A Newton step of every island, or of every group of islands that touch."""
         joints, bodies = self._tables["joint"], self._tables["body"]
         launch = self._recorder.launch
         if self._joint_count:
             inputs = [self._joint_options, *self._joint_tables, self._inputs, number, dt]
             launch(linearise_joints, self._joint_count, inputs, [self._memory, self._rows])
-        outputs = [self._islands, self._motion, self._memory]
-        launch(solve_islands, self._island_count, [joints.struct, bodies.struct, self._rows, dt], outputs)
+        turn = Turn()
+        turn.dt, turn.last = dt, int(number == iterations - 1)
+        groups = [(0, self._islands, self._island_count)] if contacts is None else self.contacts.groups(number)
+        for part, islands, count in groups:
+            turn.part = part
+            inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]
+            outputs = [islands, self._touching(contacts), self._motion, self._memory]
+            launch(solve_islands, count, inputs, outputs)
 
-    def _finish(self, states: tuple[Any, Any], dt: float) -> None:
+    def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
-        outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
-        launch(finish_bodies, bodies.count, [bodies.struct, self._motion, state_in.body_q, dt], outputs)
+        if contacts is not None:
+            self.contacts.finish(contacts, self._motion, dt)
+        outputs = [self._motion, state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
+        launch(finish_bodies, bodies.count, [bodies.struct, state_in.body_q, dt], outputs)
         if self._joint_count:
-            inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory, dt]
+            inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory]
+            inputs += [self._touching(contacts), dt]
             launch(restore_momentum, self._island_count, inputs, [state_out.body_qd])
 
     @property
@@ -225,6 +246,7 @@ class RigidBodies:
     def reset(self, selected: wp.array) -> None:
         """Forget multipliers, penalties and turns of joints in selected worlds."""
         memory = self._memory
+        self.contacts.reset(selected)
         if self._joint_count:
             outputs = [memory.known, memory.multiplier, memory.effort, memory.penalty, memory.mode]
             self._recorder.launch(forget_joints, self._joint_count, [self._tables["joint"].arrays["world"], selected], outputs)

@@ -32,7 +32,9 @@ SMALL = wp.constant(1.0e-20)
 
 @wp.struct
 class BodyMotion:
-    """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*."""
+    """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
+    is the change of velocity of the step before, over h.
+    """
 
     moves: wp.array(dtype=wp.int32)
     com: wp.array(dtype=wp.vec3)
@@ -43,6 +45,7 @@ class BodyMotion:
     spin: wp.array(dtype=wp.vec3)
     way: wp.array(dtype=wp.vec3)
     turn: wp.array(dtype=wp.quat)
+    gain: wp.array(dtype=wp.vec3)
 
 
 @wp.func
@@ -143,16 +146,29 @@ def begin_bodies(
             turn = wp.quat(0.0, 0.0, 0.0, 1.0)
         motion.turn[b] = turn
         motion.velocity[b] = velocity
+        if known[b] == 0:
+            motion.gain[b] = wp.vec3(0.0)
         b = next_item(work, b)
+
+
+@wp.func
+def guessed_way(target: wp.vec3, coast: wp.vec3, gain: wp.vec3, dt: float):
+    """The first guess of a body that touches something: from ``coast``, h v, towards the target as far as it went the step before."""
+    pull = target - coast
+    share = dt * dt * wp.dot(gain, pull) / wp.max(wp.length_sq(pull), SMALL)
+    return coast + wp.clamp(share, 0.0, 1.0) * pull
 
 
 @wp.kernel(enable_backward=False)
 def predict_bodies(
     work: Work, bodies: Bodies, gravity: wp.array(dtype=wp.vec3), body_f: wp.array(dtype=wp.spatial_vector),
-    first: wp.array(dtype=wp.int32), source: wp.array(dtype=wp.int32), applied: wp.array(dtype=wp.spatial_vector), dt: float,
-    motion: BodyMotion,
+    first: wp.array(dtype=wp.int32), source: wp.array(dtype=wp.int32), applied: wp.array(dtype=wp.spatial_vector),
+    touching: wp.array(dtype=wp.int32), dt: float, motion: BodyMotion,
 ):  # fmt: skip
-    """Targets of (1) and (2), which are the first guess. ``applied`` are efforts of joints, gathered by body."""
+    """Targets of (1) and (2), which are the first guess of bodies without contacts, those from ``touching[b]`` on to that of the next.
+
+    ``applied`` are efforts of joints, gathered by body.
+    """
     b = first_item(work, wp.tid())
     while b >= 0:
         if motion.moves[b] != 0:
@@ -167,13 +183,16 @@ def predict_bodies(
             motion.target[b] = dt * v + (dt * dt) * (g + f * bodies.inv_mass[b])
             motion.spin[b] = dt * (motion.inertia[b] * omega + dt * t)
             motion.way[b] = motion.target[b]
+            if touching.shape[0] > 0:
+                if touching[b + 1] > touching[b]:
+                    motion.way[b] = guessed_way(motion.target[b], dt * v, motion.gain[b], dt)
             motion.turn[b] = rotation_of(free_rotation(motion.inertia[b], motion.spin[b], dt * omega))
         b = next_item(work, b)
 
 
 @wp.kernel(enable_backward=False)
 def finish_bodies(
-    work: Work, bodies: Bodies, motion: BodyMotion, given_q: wp.array(dtype=wp.transform), dt: float,
+    work: Work, bodies: Bodies, given_q: wp.array(dtype=wp.transform), dt: float, motion: BodyMotion,
     body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), known: wp.array(dtype=wp.int32),
     previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
@@ -185,6 +204,7 @@ def finish_bodies(
         pose = wp.where(motion.moves[b] != 0, wp.transform(origin, rotation), given_q[b])
         v, omega = motion.way[b] / dt, rotation_vector(motion.turn[b]) / dt
         began[b] = given_q[b]
+        motion.gain[b] = (v - wp.spatial_top(motion.velocity[b])) / dt
         body_q[b] = pose
         body_qd[b] = wp.spatial_vector(v[0], v[1], v[2], omega[0], omega[1], omega[2])
         known[b] = 1

@@ -15,11 +15,20 @@ import warp as wp
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import eliminate_column, substitute_back
 from hooke.model.tables import Bodies, Joints
+from hooke.solvers.vbd.body_contacts import (
+    BodyContacts,
+    ContactOptions,
+    contact_block,
+    contact_force,
+    follow_force,
+    may_move,
+    ramp_contact,
+)
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_rows import JointMemory, JointRows
 
-__all__ = ["restore_momentum", "solve_islands"]
+__all__ = ["Turn", "restore_momentum", "solve_islands"]
 
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
 
@@ -60,6 +69,44 @@ def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp
 
 
 @wp.func
+def block_between(islands: Islands, a: int, b: int):
+    """The block of two nodes of an island, a before b."""
+    found = int(-1)
+    for e in range(islands.block[a], islands.block_end[a]):
+        if islands.row[e] == b:
+            found = e
+    return found
+
+
+@wp.func
+def load_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int, dt: float):
+    """What contacts add to the equations of a body, and, seen from body 1, the blocks between two bodies."""
+    for k in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[k]
+        found = contact_force(contacts, motion, r, dt)
+        pair, normal = contacts.body[r], contacts.normal[r]
+        side = wp.where(pair[0] == b, -1.0, 1.0)
+        lever = wp.where(pair[0] == b, contacts.lever0[r], contacts.lever1[r])
+        contacts.state[r] = found.state
+        if found.along > 0.0:
+            within = (contacts.inside[r] & part) != 0
+            share = wp.where(within, 1.0, 2.0)
+            f = side * found.f
+            t = wp.cross(lever, f)
+            islands.right[n] = islands.right[n] + wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
+            along, across = share * found.along, share * found.across
+            islands.diagonal[n] = islands.diagonal[n] + contact_block(normal, along, across, lever, lever)
+            if within and side > 0.0 and may_move(motion, pair[0]):
+                other = islands.node_of_body[pair[0]]
+                if other < n:
+                    e = block_between(islands, other, n)
+                    islands.lower[e] = islands.lower[e] - contact_block(normal, along, across, lever, contacts.lever0[r])
+                else:
+                    e = block_between(islands, n, other)
+                    islands.lower[e] = islands.lower[e] - contact_block(normal, along, across, contacts.lever0[r], lever)
+
+
+@wp.func
 def load_joint(islands: Islands, rows: JointRows, n: int, j: int):
     """The rows of a joint."""
     d = wp.spatial_matrix()
@@ -90,49 +137,92 @@ def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_ve
             memory.multiplier[j][i] = memory.multiplier[j][i] - rows.share[j][i] * nu[i] + rows.shift[j][i]
 
 
+@wp.func
+def eliminate(islands: Islands, first: int, last: int):
+    """Solve the equations of an island; ``right`` becomes the solution."""
+    for n in range(first, last):
+        sign = wp.where(islands.item[n] >= 0, 1.0, -1.0)
+        eliminate_column(
+            n, sign, islands.block[n], islands.block_end[n], islands.pair[n], islands.row, islands.target, islands.diagonal,
+            islands.right, islands.lower, islands.scaled,
+        )  # fmt: skip
+    for back in range(last - first):
+        n = last - 1 - back
+        substitute_back(n, islands.block[n], islands.block_end[n], islands.row, islands.scaled, islands.right)
+
+
+@wp.func
+def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, first: int, last: int,
+                    part: int, dt: float):  # fmt: skip
+    """Let the multipliers of the rows within an island take the forces, if no row is on another piece than it was solved for.
+
+    Before that the forces are those of a guess of what touches, and multipliers that follow them swing.
+    """
+    changed = int(0)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            for k in range(contacts.first[b], contacts.first[b + 1]):
+                r = contacts.row[k]
+                if (contacts.inside[r] & part) != 0 and contact_force(contacts, motion, r, dt).state != contacts.state[r]:
+                    changed = 1
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            for k in range(contacts.first[b], contacts.first[b + 1]):
+                r = contacts.row[k]
+                pair = contacts.body[r]
+                if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
+                    if changed == 0:
+                        follow_force(contacts, options, r, contact_force(contacts, motion, r, dt).f, dt)
+                    ramp_contact(options, contacts, motion, r)
+
+
+@wp.struct
+class Turn:
+    """What an iteration is about: the time step, the grouping, and whether it is the last."""
+
+    dt: wp.float32
+    part: wp.int32
+    last: wp.int32
+
+
 @wp.kernel(enable_backward=False)
 def solve_islands(
-    work: Work,
-    joints: Joints,
-    bodies: Bodies,
-    rows: JointRows,
-    dt: float,
-    islands: Islands,
-    motion: BodyMotion,
-    memory: JointMemory,
-):
+    work: Work, joints: Joints, bodies: Bodies, rows: JointRows, options: ContactOptions, turn: Turn, islands: Islands,
+    contacts: BodyContacts, motion: BodyMotion, memory: JointMemory,
+):  # fmt: skip
     """(1) for every island."""
     k = first_item(work, wp.tid())
     while k >= 0:
-        first, last = islands.first[k], islands.first[k + 1]
-        for e in range(islands.block[first], islands.block[last]):
-            islands.lower[e] = wp.spatial_matrix()
-        for n in range(first, last):
-            item = islands.item[n]
-            if item >= 0:
-                load_body(islands, bodies, motion, n, item, dt)
-            else:
-                load_joint(islands, rows, n, -1 - item)
-        for n in range(first, last):
-            j = -1 - islands.item[n]
-            if j >= 0:
-                base = rows.base[j]
-                load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
-                load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
-        for n in range(first, last):
-            sign = wp.where(islands.item[n] >= 0, 1.0, -1.0)
-            eliminate_column(
-                n, sign, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.diagonal,
-                islands.right, islands.lower, islands.scaled,
-            )  # fmt: skip
-        for back in range(last - first):
-            n = last - 1 - back
-            substitute_back(n, islands.block[n], islands.block[n + 1], islands.row, islands.scaled, islands.right)
-            item = islands.item[n]
-            if item >= 0:
-                move_body(motion, item, islands.right[n])
-            else:
-                take_efforts(rows, memory, -1 - item, islands.right[n])
+        if k < islands.count[0]:
+            first, last = islands.first[k], islands.first[k + 1]
+            for e in range(islands.block[first], islands.block_end[last - 1]):
+                islands.lower[e] = wp.spatial_matrix()
+            for n in range(first, last):
+                item = islands.item[n]
+                if item >= 0:
+                    load_body(islands, bodies, motion, n, item, turn.dt)
+                else:
+                    load_joint(islands, rows, n, -1 - item)
+            for n in range(first, last):
+                item = islands.item[n]
+                j = -1 - item
+                if j >= 0:
+                    base = rows.base[j]
+                    load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
+                    load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
+                elif turn.part != 0:
+                    load_contacts(islands, contacts, motion, n, item, turn.part, turn.dt)
+            eliminate(islands, first, last)
+            for n in range(first, last):
+                item = islands.item[n]
+                if item >= 0:
+                    move_body(motion, item, islands.right[n])
+                else:
+                    take_efforts(rows, memory, -1 - item, islands.right[n])
+            if turn.part != 0 and turn.last == 0:
+                follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
         k = next_item(work, k)
 
 
@@ -144,8 +234,9 @@ def force_of(rows: JointRows, memory: JointMemory, j: int):
 
 @wp.func
 def lost_momentum(
-    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: int, last: int
-):
+    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, contacts: BodyContacts, first: int,
+    last: int,
+):  # fmt: skip
     """h^-1 times what an island lost of its angular momentum (see body_motion.py); and 1 if something outside holds it."""
     lost, held = wp.vec3(0.0), int(0)
     for n in range(first, last):
@@ -160,20 +251,25 @@ def lost_momentum(
                     held = 1
             else:
                 lost += wp.cross(motion.way[child] - motion.way[parent], force_of(rows, memory, j))
+        elif contacts.first.shape[0] > 0:
+            b = islands.item[n]
+            for k in range(contacts.first[b], contacts.first[b + 1]):
+                if wp.length_sq(contacts.load[contacts.row[k]]) > 0.0:
+                    held = 1
     return lost, held
 
 
 @wp.kernel(enable_backward=False)
 def restore_momentum(
-    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, dt: float,
-    body_qd: wp.array(dtype=wp.spatial_vector),
+    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory,
+    contacts: BodyContacts, dt: float, body_qd: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Give islands that nothing holds their angular momentum, as a rotation of the whole."""
     k = first_item(work, wp.tid())
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         if last - first > 1:
-            lost, held = lost_momentum(islands, joints, motion, rows, memory, first, last)
+            lost, held = lost_momentum(islands, joints, motion, rows, memory, contacts, first, last)
             if held == 0:
                 mass, origin, com = float(0.0), motion.com[wp.max(islands.item[first], 0)], wp.vec3(0.0)
                 for n in range(first, last):

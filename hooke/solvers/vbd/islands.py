@@ -20,14 +20,17 @@ __all__ = ["Islands", "find_islands", "make_islands"]
 class Islands:
     """The elimination of all islands. Nodes are body ``i`` as i and joint ``j`` as -1 - j, in the order of elimination.
 
-    Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ... block[n + 1]``, each with the node of
-    its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in. ``child`` and ``parent`` are the blocks that the
-    rows of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one.
+    There are ``count[0]`` islands. Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ...
+    block_end[n]``, each with the node of its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in; the blocks of
+    an island follow each other. ``child`` and ``parent`` are the blocks that the rows of a joint start in, -1 without one; negative
+    numbers below that, -2 - block, stand for a transposed one. ``node_of_body`` is -1 of a body in none of them.
     """
 
+    count: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     item: wp.array(dtype=wp.int32)
     block: wp.array(dtype=wp.int32)
+    block_end: wp.array(dtype=wp.int32)
     row: wp.array(dtype=wp.int32)
     pair: wp.array(dtype=wp.int32)
     target: wp.array(dtype=wp.int32)
@@ -128,6 +131,8 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
     islands = Islands()
     for name, values in {**lists, **start_block, "node_of_body": node_of_body}.items():
         setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
+    islands.block_end = islands.block[1:]
+    islands.count = wp.array([len(groups)], dtype=wp.int32, device=device)
     nodes, blocks = len(lists["item"]), len(lists["row"])
     islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
     islands.right = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)

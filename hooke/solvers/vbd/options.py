@@ -23,6 +23,8 @@ _FLAGS = (
     "particle_enable_self_contact",
     "particle_enable_tile_solve",
     "rigid_compliant_alm",
+    "rigid_contact_hard",
+    "rigid_contact_history",
 )
 
 _INTEGERS = {
@@ -31,6 +33,8 @@ _INTEGERS = {
     "particle_edge_contact_buffer_size": 1,
     "particle_collision_detection_interval": None,
     "particle_topological_contact_filter_threshold": 0,
+    "rigid_body_contact_buffer_size": 0,
+    "rigid_body_particle_contact_buffer_size": 0,
 }
 """Arguments that are integers, with the least value."""
 
@@ -47,6 +51,10 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "rigid_contact_k_start": ("> 0 N/m", lambda value: value > 0.0),
     "rigid_avbd_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_joint_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "rigid_avbd_contact_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "rigid_contact_stick_motion_eps": (">= 0 m", lambda value: value >= 0.0),
+    "rigid_contact_stick_freeze_translation_eps": (">= 0 m", lambda value: value >= 0.0),
+    "rigid_contact_stick_freeze_angular_eps": (">= 0 rad", lambda value: value >= 0.0),
     "rigid_avbd_gamma": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_angular_beta": (">= 0 N m/rad^2", lambda value: value >= 0.0),
     "rigid_joint_linear_ke": (">= 0 N/m", lambda value: value >= 0.0),
@@ -57,13 +65,6 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "rigid_joint_angular_kd": ("of N m s/rad; negative is 0", lambda value: True),
 }
 """Arguments that are finite numbers: what is expected, in words and as a test."""
-
-_CONTACTS = (
-    "rigid_avbd_contact_alpha", "rigid_contact_hard", "rigid_contact_history", "rigid_contact_stick_motion_eps",
-    "rigid_contact_stick_freeze_translation_eps", "rigid_contact_stick_freeze_angular_eps", "rigid_body_contact_buffer_size",
-    "rigid_body_particle_contact_buffer_size",
-)  # fmt: skip
-"""Arguments of contacts between bodies, which are not solved yet."""
 
 _PAIR_SETTINGS = ("ke", "kd", "kf", "mu", "cohesion", "adhesion", "grid")
 """Attributes ``particle_*`` of a model for contact between loose particles."""
@@ -78,7 +79,6 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
 
     Raises:
         ValueError: A value is out of range or of the wrong kind.
-        NotImplementedError: An option asks for contacts of rigid bodies.
     """
     defaults = {name: parameter.default for name, parameter in inspect.signature(constructor).parameters.items()}
     for name in _FLAGS:
@@ -105,12 +105,6 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
     if given["particle_acceleration"] not in (None, *ACCELERATIONS):
         found = given["particle_acceleration"]
         raise ValueError(f"SolverVBD: expected particle_acceleration as None or one of {list(ACCELERATIONS)}, found {found!r}")
-    for name in _CONTACTS:
-        if given[name] != defaults[name]:
-            raise NotImplementedError(
-                f"SolverVBD({name}={given[name]!r}): contacts of dynamic bodies are not solved yet, so this argument must keep its "
-                f"default {defaults[name]!r}"
-            )
 
 
 def _is_number(value: Any) -> bool:

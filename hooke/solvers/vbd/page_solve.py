@@ -287,7 +287,7 @@ class PageBodies(RigidBodies):
         joints = [begin_bodies, begin_joints, begin_page, update_page] if self._joint_count else []
         return [predict_page, sweep_page, finish_page, *joints]
 
-    def _begin(self, state: Any, control: Any, dt: float) -> None:
+    def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         self._inputs = self._joint_inputs(control)
         if self._joint_count:  # efforts act as in the default formulation
@@ -305,7 +305,7 @@ class PageBodies(RigidBodies):
         tables = self._tables
         return [self._joint_options, tables["joint"].struct, tables["joint_dof"].struct, tables["body"].struct, self._inputs]
 
-    def _iterate(self, number: int, dt: float) -> None:
+    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
             inputs = [color, *self._page_tables, self._page_memory, dt]
@@ -313,7 +313,7 @@ class PageBodies(RigidBodies):
         if self._joint_count:
             self._recorder.launch(update_page, self._joint_count, [*self._page_tables, self._page, dt], [self._page_memory])
 
-    def _finish(self, states: tuple[Any, Any], dt: float) -> None:
+    def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
         outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
         self._recorder.launch(finish_page, bodies.count, [bodies.struct, states[0].body_q, dt], outputs)

@@ -20,7 +20,7 @@ from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
-from hooke.solvers.vbd.check_bodies import check_bodies, warn_of_rigid_contacts
+from hooke.solvers.vbd.check_bodies import check_bodies
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -170,8 +170,6 @@ class SolverVBD(JointModes, SolverBase):
         warn_of_particle_pairs(model)
         self._given = given
         self._moves_bodies = check_bodies(model, self._tables, self.integrate_with_external_rigid_solver)
-        if self._moves_bodies:
-            warn_of_rigid_contacts(self._tables)
         self._recorder = Recorder(model.device, limit=256)  # a step with self-contact has many stages
         launch_directly(self._make_workspace)
         load_kernels(self._kernels(), model.device)
@@ -230,7 +228,7 @@ class SolverVBD(JointModes, SolverBase):
                 self._iterate(number, contacts, dt)
             self._surface_rows.stay_outside(contacts)
             self._finish(state_in, state_out, dt)
-        self._move_bodies(state_in, state_out, control, dt)
+        self._move_bodies(state_in, state_out, control, contacts, dt)
 
     def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
@@ -266,7 +264,7 @@ class SolverVBD(JointModes, SolverBase):
         begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
         outside = functools.partial(self._surface_rows.stay_outside, contacts)
-        finish = functools.partial(self._finish_apart, state_in, state_out, control, dt)
+        finish = functools.partial(self._finish_apart, state_in, state_out, control, contacts, dt)
         stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
         return [*stages, Stage("end", (surface.certify, finish), None)]
 
@@ -276,15 +274,16 @@ class SolverVBD(JointModes, SolverBase):
         else:
             stage.time(key, self._recorder, self._times)
 
-    def _finish_apart(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
+    def _finish_apart(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         self._finish(state_in, state_out, dt)
-        self._move_bodies(state_in, state_out, control, dt)
+        self._move_bodies(state_in, state_out, control, contacts, dt)
 
-    def _move_bodies(self, state_in: Any, state_out: Any, control: Any, dt: float) -> None:
+    def _move_bodies(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         if self._rigid is None:
             self._recorder.alone(self._bodies.carry, state_in, state_out)
         else:
-            self._rigid.launch(self.iterations, (state_in, state_out), control, dt)
+            given = None if contacts is None or not contacts.rigid_contact_max else contacts
+            self._rigid.launch(self.iterations, (state_in, state_out), control, given, dt)
 
     def _key(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
@@ -304,6 +303,9 @@ class SolverVBD(JointModes, SolverBase):
             launch_directly(self._reserve_rows, rows)
         if self._surface_rows.lacks_room(contacts):
             launch_directly(self._reserve_surface_rows, contacts)
+        if self._rigid is not None and self._rigid.contacts.needs(contacts):
+            self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
+            launch_directly(self._rigid.contacts.reserve, contacts)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f

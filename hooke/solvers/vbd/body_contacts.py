@@ -1,0 +1,410 @@
+"""Rows of contacts between bodies in SolverVBD: their geometry, their force law and what is kept of them between steps.
+
+A row has a normal n from body 0 to body 1, a point where they meet, and the separation g there at the start of the step. With levers r
+from the centres of mass to that point, both at the start, and rotation vectors phi of the turns since, body 1 moves relative to body 0 by
+
+    u = (d_1 + phi_1 x r_1) - (d_0 + phi_0 x r_0),     penetration C = -(g + n . u)                                      (1)
+
+and is pushed by
+
+    f_n = max(0, lambda_n + k (C - aim)),     f_t = w min(1, mu f_n / |w|),     w = lambda_t - k_t u_t                   (2)
+
+at that one point, body 0 by the opposite: with levers at the start, what the step adds to the angular momentum of two bodies is zero to
+rounding. The multipliers lambda are the force at the end of the step before. A hard contact aims at a share alpha of what it penetrated
+at the start and at 0 where it was apart; its k is a multiple of the mass it moves over h^2, so that what is left to the multiplier is
+small. A soft one has the stiffness ke and the damping kd of its material for k, and no multiplier along n; friction sticks either way.
+
+Friction is a minimisation, too: with f_n fixed, k_t min(1, mu f_n / |w|) bounds the curvature of its potential from above, so a step with
+it never overshoots from sliding one way to sliding the other.
+"""
+
+import warp as wp
+
+from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
+from hooke.execution.work import Work, first_item, next_item
+from hooke.joints.rotation import skew
+from hooke.math.memory import take_number
+from hooke.model.contacts import RigidRows
+from hooke.model.tables import Bodies, Shapes
+from hooke.solvers.vbd.body_motion import BodyMotion
+
+__all__ = [
+    "ACROSS", "BOTH", "NEAR", "BodyContacts", "ContactForce", "ContactOptions", "ContactPast", "begin_contacts", "contact_block",
+    "contact_force", "finish_contacts", "follow_force", "forget_contacts", "list_contacts", "ramp_contact", "remember_lists", "set_penalties",
+    "sort_contacts",
+]  # fmt: skip
+
+BOTH = wp.constant(3)
+"""Both groupings of bodies (:mod:`hooke.solvers.vbd.clusters`): in these a row is within one group, or one side does not move."""
+NEAR = wp.constant(4)
+"""The row may close within the step."""
+WITHIN = wp.constant(1.0e3)  # penalties over mass and dt^2 of rows within a group, see docs/decisions/0020
+ACROSS = wp.constant(30.0)  # and between groups
+HEAVY = wp.constant(1.0e5)  # largest mass that a row carries, over that which it moves
+OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
+FEW_ROWS = wp.constant(24)
+
+
+@wp.struct
+class ContactOptions:
+    """Options of SolverVBD for contacts between bodies."""
+
+    hard: wp.int32
+    alpha: wp.float32
+    beta: wp.float32
+    gamma: wp.float32
+    k_start: wp.float32
+
+
+@wp.struct
+class BodyContacts:
+    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect.
+
+    ``mass`` is the mass that a row moves, ``fall`` |g| h^2, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
+    multiplier and ``load`` the whole force on body 1.
+    """
+
+    body: wp.array(dtype=wp.vec2i)
+    normal: wp.array(dtype=wp.vec3)
+    lever0: wp.array(dtype=wp.vec3)
+    lever1: wp.array(dtype=wp.vec3)
+    gap: wp.array(dtype=wp.float32)
+    aim: wp.array(dtype=wp.float32)
+    mass: wp.array(dtype=wp.float32)
+    stiffness: wp.array(dtype=wp.float32)
+    most: wp.array(dtype=wp.float32)
+    grip: wp.array(dtype=wp.float32)
+    damping: wp.array(dtype=wp.float32)
+    mu: wp.array(dtype=wp.float32)
+    fall: wp.array(dtype=wp.float32)
+    force: wp.array(dtype=wp.vec3)
+    load: wp.array(dtype=wp.vec3)
+    state: wp.array(dtype=wp.int32)
+    inside: wp.array(dtype=wp.int32)
+    first: wp.array(dtype=wp.int32)
+    filled: wp.array(dtype=wp.int32)
+    row: wp.array(dtype=wp.int32)
+
+
+@wp.struct
+class ContactPast:
+    """The rows of the step before, found again by body, pair of shapes and feature. Feature -1 is a row that is forgotten."""
+
+    first: wp.array(dtype=wp.int32)
+    row: wp.array(dtype=wp.int32)
+    shape: wp.array(dtype=wp.vec2i)
+    feature: wp.array(dtype=wp.int32)
+    normal: wp.array(dtype=wp.vec3)
+    force: wp.array(dtype=wp.vec3)
+
+
+@wp.struct
+class ContactForce:
+    """Force on body 1, stiffness along and across the normal, and which piece of (2) it is."""
+
+    f: wp.vec3
+    along: wp.float32
+    across: wp.float32
+    state: wp.int32
+
+
+@wp.func
+def live_count(rows: RigidRows):
+    return wp.min(rows.count[0], rows.shape0.shape[0])
+
+
+@wp.func
+def moved_point(motion: BodyMotion, b: int, lever: wp.vec3):
+    """The way d + phi x r of a point; the vector part of a turn, twice, is phi but for its third power."""
+    way = wp.vec3(0.0)
+    if b >= 0:
+        turn = motion.turn[b]
+        way = motion.way[b] + wp.where(turn[3] < 0.0, -2.0, 2.0) * wp.cross(wp.vec3(turn[0], turn[1], turn[2]), lever)
+    return way
+
+
+@wp.func
+def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, dt: float):
+    """(2) where the bodies are now."""
+    found = ContactForce()
+    pair, n, held = contacts.body[r], contacts.normal[r], contacts.force[r]
+    u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+    un, held_n = wp.dot(n, u), wp.dot(n, held)
+    k = contacts.stiffness[r]
+    fn = held_n - k * (contacts.gap[r] + un + contacts.aim[r])
+    if fn >= 0.0:
+        found.along = k
+        if un < 0.0:
+            found.along += contacts.damping[r] / dt
+            fn -= contacts.damping[r] * un / dt
+        found.across = contacts.grip[r]
+        found.state = STUCK
+        w = (held - held_n * n) - contacts.grip[r] * (u - un * n)
+        size, limit = wp.length(w), contacts.mu[r] * fn
+        if size > limit:
+            found.across = contacts.grip[r] * (limit / size)
+            w = w * (limit / size)
+            found.state = SLIDING
+        found.f = fn * n + w
+    return found
+
+
+@wp.func
+def contact_block(n: wp.vec3, along: float, across: float, a: wp.vec3, b: wp.vec3):
+    """J_a^T K J_b for J v = v_linear + v_angular x r at the levers a and b."""
+    k = across * wp.identity(n=3, dtype=wp.float32) + (along - across) * wp.outer(n, n)
+    ka, kb = skew(a) * k, -(k * skew(b))
+    both = ka * -skew(b)
+    m = wp.spatial_matrix()
+    for i in range(3):
+        for j in range(3):
+            m[i, j] = k[i, j]
+            m[3 + i, j] = ka[i, j]
+            m[i, 3 + j] = kb[i, j]
+            m[3 + i, 3 + j] = both[i, j]
+    return m
+
+
+@wp.func
+def penalty_of(contacts: BodyContacts, r: int, load: float, dt: float):
+    """The penalty of a hard row: a multiple of the mass it moves over h^2, or, within a group, of the mass that it carries."""
+    mass = contacts.mass[r] / (dt * dt)
+    k = ACROSS * mass
+    if (contacts.inside[r] & BOTH) != 0:
+        carried = mass
+        if contacts.fall[r] > 0.0:
+            carried = wp.clamp(load / contacts.fall[r], mass, HEAVY * mass)
+        k = WITHIN * carried
+    return k
+
+
+@wp.func
+def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, f: wp.vec3, dt: float):
+    """Let the multiplier of a row within a group take its force, and its penalty grow with it."""
+    load = wp.dot(f, contacts.normal[r])
+    if options.hard == 0:
+        contacts.force[r] = f - load * contacts.normal[r]
+    else:
+        contacts.force[r] = f
+        k = penalty_of(contacts, r, load, dt)
+        if k > contacts.most[r]:
+            contacts.stiffness[r] = contacts.stiffness[r] * (k / contacts.most[r])
+            contacts.most[r] = k
+            contacts.grip[r] = k
+
+
+@wp.func
+def ramp_contact(options: ContactOptions, contacts: BodyContacts, motion: BodyMotion, r: int):
+    """The ramp of a penalty from one iteration to the next, by how deep the contact is."""
+    if options.beta > 0.0:
+        pair = contacts.body[r]
+        u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+        depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
+        contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
+
+
+@wp.func
+def inverse_mass(bodies: Bodies, motion: BodyMotion, b: int, n: wp.vec3, lever: wp.vec3):
+    """How far a unit of impulse moves a point of a body along its direction; 0 of one that forces do not move."""
+    w = float(0.0)
+    if b >= 0:
+        if motion.moves[b] != 0:
+            arm = wp.quat_rotate_inv(motion.rotation[b], wp.cross(lever, n))
+            w = bodies.inv_mass[b] + wp.dot(arm, bodies.inv_inertia[b] * arm)
+    return w
+
+
+@wp.func
+def point_velocity(motion: BodyMotion, b: int, lever: wp.vec3):
+    v = wp.vec3(0.0)
+    if b >= 0:
+        v = wp.spatial_top(motion.velocity[b]) + wp.cross(wp.spatial_bottom(motion.velocity[b]), lever)
+    return v
+
+
+@wp.func
+def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
+    """From the centre of mass of a body to a point of its frame; of the world the point itself."""
+    arm = point
+    if b >= 0:
+        arm = wp.quat_rotate(motion.rotation[b], point - bodies.com[b])
+    return arm
+
+
+@wp.func
+def may_move(motion: BodyMotion, b: int):
+    moves = False
+    if b >= 0:
+        moves = motion.moves[b] != 0
+    return moves
+
+
+@wp.func
+def kept_force(past: ContactPast, pair: wp.vec2i, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
+    """The force of the same row in the step before, turned with its normal."""
+    force = wp.vec3(0.0)
+    for k in range(past.first[b], past.first[b + 1]):
+        q = past.row[k]
+        if past.feature[q] == feature and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
+            old = past.force[q]
+            along = wp.dot(old, past.normal[q])
+            across = old - along * past.normal[q]
+            force = along * n + (across - wp.dot(across, n) * n)
+    return force
+
+
+@wp.kernel(enable_backward=False)
+def begin_contacts(
+    work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
+    gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts,
+):  # fmt: skip
+    """Geometry, material and multiplier of every row, and how many rows each body has."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        contacts.body[r] = wp.vec2i(-1, -1)
+        contacts.load[r] = wp.vec3(0.0)
+        if r < live_count(rows):
+            s, t = rows.shape0[r], rows.shape1[r]
+            if s >= 0 and t >= 0:
+                a, b = shapes.body[s], shapes.body[t]
+                if may_move(motion, a) or may_move(motion, b):
+                    n = rows.normal[r]
+                    arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
+                    arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
+                    between = wp.vec3(0.0)
+                    if b >= 0:
+                        between = between + motion.com[b]
+                    if a >= 0:
+                        between = between - motion.com[a]
+                    between = between + (arm1 - arm0)
+                    arm0, arm1 = arm0 + 0.5 * between, arm1 - 0.5 * between
+                    gap = wp.dot(n, between)
+                    contacts.body[r] = wp.vec2i(a, b)
+                    contacts.normal[r] = n
+                    contacts.lever0[r] = arm0
+                    contacts.lever1[r] = arm1
+                    contacts.gap[r] = gap
+                    contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
+                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-gap, 0.0), 0.0)
+                    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
+                    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
+                    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
+                    owner = b
+                    if not may_move(motion, b):
+                        owner = a
+                    kept = options.gamma * kept_force(past, contacts.body[r], owner, wp.vec2i(s, t), rows.point_id[r], n)
+                    if options.hard == 0:
+                        kept = kept - wp.dot(kept, n) * n
+                    contacts.force[r] = kept
+                    closing = -wp.dot(n, point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0))
+                    world = bodies.world[owner]
+                    fall = dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
+                    contacts.fall[r] = fall
+                    near = gap <= dt * wp.max(closing, 0.0) + fall or wp.length_sq(kept) > 0.0
+                    contacts.inside[r] = wp.where(near, NEAR, 0)
+                    if may_move(motion, a):
+                        take_number(a, contacts.filled)
+                    if may_move(motion, b):
+                        take_number(b, contacts.filled)
+                    if not (may_move(motion, a) and may_move(motion, b)):
+                        contacts.inside[r] = contacts.inside[r] | BOTH
+        r = next_item(work, r)
+
+
+@wp.func
+def put_row(contacts: BodyContacts, b: int, r: int):
+    contacts.row[contacts.first[b] + take_number(b, contacts.filled)] = r
+
+
+@wp.kernel(enable_backward=False)
+def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: BodyContacts):
+    """The rows of every body, in no order."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            pair = contacts.body[r]
+            if may_move(motion, pair[0]):
+                put_row(contacts, pair[0], r)
+            if may_move(motion, pair[1]):
+                put_row(contacts, pair[1], r)
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def sort_contacts(work: Work, contacts: BodyContacts):
+    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        first, last = contacts.first[b], contacts.first[b + 1]
+        stride = int(1)
+        while stride < (last - first) // FEW_ROWS:
+            stride = 3 * stride + 1
+        while stride > 0:
+            for i in range(first + stride, last):
+                value, at = 1 * contacts.row[i], int(i)
+                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
+                    contacts.row[at] = contacts.row[at - stride]
+                    at -= stride
+                contacts.row[at] = value
+            stride = stride // 3
+        b = next_item(work, b)
+
+
+@wp.kernel(enable_backward=False)
+def set_penalties(work: Work, rows: RigidRows, options: ContactOptions, dt: float, contacts: BodyContacts):
+    """Stiffness of every row, once it is known which are within groups."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
+            if options.hard != 0:
+                contacts.most[r] = contacts.grip[r]
+                contacts.damping[r] = 0.0
+            contacts.stiffness[r] = contacts.most[r]
+            if options.beta > 0.0:
+                contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def finish_contacts(
+    work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
+):  # fmt: skip
+    """The forces at the end of a step, and what the next one needs of them."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            pair = contacts.body[r]
+            past.feature[r] = -1
+            if pair[0] >= 0 or pair[1] >= 0:
+                contacts.load[r] = contact_force(contacts, motion, r, dt).f
+                past.feature[r] = rows.point_id[r]
+                past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
+                past.normal[r] = contacts.normal[r]
+                past.force[r] = contacts.load[r]
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def remember_lists(work: Work, contacts: BodyContacts, past: ContactPast):
+    """The lists of all bodies, for the next step."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        past.first[b] = contacts.first[b]
+        if b == contacts.first.shape[0] - 2:
+            past.first[b + 1] = contacts.first[b + 1]
+        for k in range(contacts.first[b], contacts.first[b + 1]):
+            past.row[k] = contacts.row[k]
+        b = next_item(work, b)
+
+
+@wp.kernel(enable_backward=False)
+def forget_contacts(work: Work, shape_world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), past: ContactPast):
+    """Rows of selected worlds begin anew."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if past.feature[r] >= 0:
+            w = wp.max(shape_world[past.shape[r][0]], shape_world[past.shape[r][1]])
+            if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
+                past.feature[r] = -1
+        r = next_item(work, r)

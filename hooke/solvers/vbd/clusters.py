@@ -1,0 +1,313 @@
+"""Groups of islands that touch, and the elimination of their equations: made anew in every step, on the device.
+
+One by one, bodies in contact pass forces on by one body in a sweep, and multipliers that follow such sweeps swing. So bodies that touch
+are solved together: islands are joined, in the order of the rows of contacts, as long as their graph stays small or nearly a tree
+
+    n <= DENSE    or    n <= MOST and edges <= n + LOOPS                                                            (1)
+
+(n bodies and joints, edges: their joints' ends, and pairs of bodies that touch). With (1) the elimination by least degree fills in at
+most BLOCKS n blocks, so the room for it is known beforehand. What is not joined is within one group of a second grouping, which begins with
+the pairs that the first keeps apart, and the iterations take turns between the two.
+
+Groups are not coloured: all take their steps at once. The stiffness of a row between two groups counts twice on both sides, which
+bounds what the other one does, since k (a - b)^2 / 2 <= k (a^2 + b^2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.execution.work import Work, first_item, next_item
+from hooke.model.contacts import RigidRows
+from hooke.model.tables import Joints
+from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_move
+from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.islands import Islands
+
+__all__ = ["BLOCKS", "MOST", "Groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups"]
+
+DENSE = wp.constant(16)
+MOST = wp.constant(64)
+LOOPS = wp.constant(4)
+BLOCKS = wp.constant(8)
+PAIRS = wp.constant(36)
+
+
+@wp.struct
+class Groups:
+    """Small islands, and the group that each is in. The nodes of island i are ``item[first[i]] ...``, as in :class:`Islands`.
+
+    ``of_body`` is the island of a body, -1 of one that does not move or is in a large island; ``of_joint`` the place of a joint among
+    the nodes of its group. ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
+    """
+
+    first: wp.array(dtype=wp.int32)
+    item: wp.array(dtype=wp.int32)
+    edge: wp.array(dtype=wp.int32)
+    of_body: wp.array(dtype=wp.int32)
+    root: wp.array(dtype=wp.int32)
+    nodes: wp.array(dtype=wp.int32)
+    edges: wp.array(dtype=wp.int32)
+    group: wp.array(dtype=wp.int32)
+
+
+def is_small(nodes: int, edges: int) -> bool:
+    """Whether an island can be in a group, (1)."""
+    return nodes <= int(DENSE) or (nodes <= int(MOST) and edges <= nodes + int(LOOPS))
+
+
+def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) -> Groups:
+    """The small islands of a model.
+
+    Args:
+        islands: Of every one its nodes in the order of elimination, and the number of its edges.
+        bodies: Number of bodies of the model.
+        device: Where the arrays go.
+    """
+    first = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _edges in islands])]).astype(np.int32)
+    item = np.asarray([node for nodes, _edges in islands for node in nodes], np.int32)
+    of_body = np.full(bodies, -1, np.int32)
+    for i, (nodes, _edges) in enumerate(islands):
+        of_body[[node for node in nodes if node >= 0]] = i
+    groups = Groups()
+    values = {"first": first, "item": item, "edge": np.asarray([edges for _nodes, edges in islands], np.int32), "of_body": of_body}
+    for name in ("root", "nodes", "edges", "group"):
+        values[name] = np.zeros(len(islands), np.int32)
+    for name, value in values.items():
+        setattr(groups, name, wp.array(value, dtype=wp.int32, device=device))
+    return groups
+
+
+def make_room(groups: Groups, bodies: int, joints: int, shared: Islands | None, device: Any) -> Islands:
+    """Room for the elimination of all groups; the numbers themselves may be those of another grouping, ``shared``."""
+    nodes, islands = len(groups.item), len(groups.group)
+    sizes = {"first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": int(BLOCKS) * nodes,
+             "target": int(PAIRS) * nodes, "child": joints, "parent": joints, "node_of_body": bodies, "count": 1}  # fmt: skip
+    room = Islands()
+    for name, size in sizes.items():
+        setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
+    for name, dtype, size in (
+        ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes),
+        ("lower", wp.spatial_matrix, int(BLOCKS) * nodes), ("scaled", wp.spatial_matrix, int(BLOCKS) * nodes),
+    ):  # fmt: skip
+        setattr(room, name, wp.zeros(size, dtype=dtype, device=device) if shared is None else getattr(shared, name))
+    return room
+
+
+@wp.func
+def root_of(groups: Groups, i: int):
+    """The island that stands for the group of island ``i`` so far; shortens the way to it."""
+    at = int(i)
+    while groups.root[at] != at:
+        groups.root[at] = groups.root[groups.root[at]]
+        at = groups.root[at]
+    return at
+
+
+@wp.func
+def join(groups: Groups, i: int, k: int):
+    """Put a pair of bodies of two islands into one group; 0 where (1) does not allow it."""
+    a, b = root_of(groups, i), root_of(groups, k)
+    n, edges = 1 * groups.nodes[a], groups.edges[a] + 1
+    if a != b:
+        n += groups.nodes[b]
+        edges += groups.edges[b]
+    if n > DENSE and (n > MOST or edges > n + LOOPS):
+        return 0
+    low, high = wp.min(a, b), wp.max(a, b)
+    groups.root[high] = low
+    groups.nodes[low] = n
+    groups.edges[low] = edges
+    return 1
+
+
+@wp.func
+def join_rows(groups: Groups, contacts: BodyContacts, motion: BodyMotion, count: int, bit: int, skip: int):
+    """Join what touches, in the order of rows, and mark the rows within groups; rows with a bit of ``skip`` are left out."""
+    before, decided = wp.vec2i(-1, -1), int(0)
+    for r in range(count):
+        pair, inside = contacts.body[r], contacts.inside[r]
+        if may_move(motion, pair[0]) and may_move(motion, pair[1]) and (inside & NEAR) != 0 and (inside & (skip | bit)) == 0:
+            i, k = groups.of_body[pair[0]], groups.of_body[pair[1]]
+            if i >= 0 and k >= 0:
+                if pair[0] != before[0] or pair[1] != before[1]:
+                    decided = join(groups, i, k)
+                    before = pair
+                if decided != 0:
+                    contacts.inside[r] = inside | bit
+
+
+@wp.func
+def number_groups(groups: Groups, islands: Islands):
+    """Give every group a number and a range of nodes, and put its bodies and joints there."""
+    count, total = int(0), int(0)
+    for i in range(groups.root.shape[0]):
+        root = root_of(groups, i)
+        if root == i:
+            groups.group[i] = count
+            islands.first[count] = total
+            groups.edges[i] = total  # from here on: where the next node goes
+            total += groups.nodes[i]
+            count += 1
+        at = 1 * groups.edges[root]
+        for n in range(groups.first[i], groups.first[i + 1]):
+            node = groups.item[n]
+            islands.item[at] = node
+            if node >= 0:
+                islands.node_of_body[node] = at
+            at += 1
+        groups.edges[root] = at
+    islands.first[count] = total
+    islands.count[0] = count
+
+
+@wp.kernel(enable_backward=False)
+def form_groups(
+    work: Work, rows: RigidRows, motion: BodyMotion, groups: Groups, contacts: BodyContacts, first: Islands, second: Islands
+):  # fmt: skip
+    """Both groupings; one thread, so that they do not depend on who is quicker."""
+    one = first_item(work, wp.tid())
+    while one >= 0:
+        count = live_count(rows)
+        for grouping in range(2):
+            for i in range(groups.root.shape[0]):
+                groups.root[i] = i
+                groups.nodes[i] = groups.first[i + 1] - groups.first[i]
+                groups.edges[i] = groups.edge[i]
+            if grouping == 0:
+                join_rows(groups, contacts, motion, count, 1, 0)
+                number_groups(groups, first)
+            else:
+                join_rows(groups, contacts, motion, count, 2, 1)
+                join_rows(groups, contacts, motion, count, 2, 0)
+                number_groups(groups, second)
+        one = next_item(work, one)
+
+
+# The graph of a group as bits: of every node those it still couples with.
+_ORDER = """
+    typedef unsigned long long bits_t;
+    auto bit = [](auto k) { return bits_t(1) << k; };
+    auto number = [](bits_t x) {
+        x -= (x >> 1) & 0x5555555555555555ull;
+        x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+        return wp::int32((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull) >> 56);
+    };
+    wp::int32 items[64], order[64], place[64];
+    bits_t around[64], later[64];
+    auto n = last - first;
+    auto local = [&](wp::int32 b) {
+        if (b < 0) return wp::int32(-1);
+        auto m = node_of_body.data[b] - first;
+        return m >= 0 && m < n && items[m] == b ? m : wp::int32(-1);
+    };
+    for (auto l = 0; l < n; l++) { items[l] = item.data[first + l]; around[l] = 0; }
+    auto couple = [&](wp::int32 l, wp::int32 m) { if (m >= 0 && m != l) { around[l] |= bit(m); around[m] |= bit(l); } };
+    bits_t ready = 0, alive = n == 64 ? ~bits_t(0) : bit(n) - 1;
+    for (auto l = 0; l < n; l++) {
+        auto node = items[l];
+        if (node < 0) {
+            couple(l, local(child.data[-1 - node]));
+            couple(l, local(parent.data[-1 - node]));
+            continue;
+        }
+        ready |= bit(l);
+        for (auto k = contact.data[node]; k < contact.data[node + 1]; k++) {
+            auto r = contact_row.data[k];
+            auto pair = pair_of_row.data[r];
+            if (inside.data[r] & part) couple(l, local(pair.c[0] == node ? pair.c[1] : pair.c[0]));
+        }
+    }
+    for (auto k = 0; k < n; k++) {
+        wp::int32 best = -1, least = 1000;
+        for (auto l = 0; l < n; l++) {
+            if (!(alive & bit(l)) || (k < n && !(ready & bit(l)))) continue;
+            auto degree = items[l] < 0 ? -1 : number(around[l] & alive);
+            if (degree < least) { least = degree; best = l; }
+        }
+        for (auto l = 0; best < 0 && l < n; l++) if (alive & bit(l)) best = l;
+        alive &= ~bit(best);
+        later[k] = around[best] & alive;
+        order[k] = best;
+        place[best] = k;
+        for (auto l = 0; l < n; l++)
+            if (later[k] & bit(l)) {
+                around[l] |= later[k] & ~bit(l);
+                if (items[best] >= 0 && items[l] < 0) ready |= bit(l);
+            }
+    }
+    auto e = blocks_per_node * first, t = pairs_per_node * first;
+    for (auto k = 0; k < n; k++) {
+        bits_t rows = 0;
+        for (auto l = 0; l < n; l++) if (later[k] & bit(l)) rows |= bit(place[l]);
+        later[k] = rows;
+        block.data[first + k] = e;
+        for (auto m = 0; m < n; m++) if (rows & bit(m)) row.data[e++] = first + m;
+        block_end.data[first + k] = e;
+    }
+    auto block_of = [&](wp::int32 a, wp::int32 b) { return block.data[first + a] + number(later[a] & (bit(b) - 1)); };
+    for (auto k = 0; k < n; k++) {
+        pair.data[first + k] = t;
+        for (auto b = 0; b < n; b++)
+            if (later[k] & bit(b))
+                for (auto a = 0; a < b; a++) if (later[k] & bit(a)) target.data[t++] = block_of(a, b);
+        auto node = items[order[k]];
+        item.data[first + k] = node;
+        if (node >= 0) node_of_body.data[node] = first + k;
+    }
+    for (auto k = 0; k < n; k++) {
+        auto node = item.data[first + k];
+        if (node >= 0) continue;
+        for (auto end = 0; end < 2; end++) {
+            auto b = end ? child.data[-1 - node] : parent.data[-1 - node];
+            auto m = b < 0 ? -1 : node_of_body.data[b] - first;
+            auto mine = m >= 0 && m < n && item.data[first + m] == b;
+            auto& to = end ? child_block.data[-1 - node] : parent_block.data[-1 - node];
+            to = !mine ? -1 : m < k ? block_of(m, k) : -2 - block_of(k, m);
+        }
+    }
+    return 0;
+"""
+
+
+@wp.func_native(_ORDER)
+def order_group(
+    first: int,
+    last: int,
+    part: int,
+    blocks_per_node: int,
+    pairs_per_node: int,
+    child: wp.array(dtype=wp.int32),
+    parent: wp.array(dtype=wp.int32),
+    contact: wp.array(dtype=wp.int32),
+    contact_row: wp.array(dtype=wp.int32),
+    pair_of_row: wp.array(dtype=wp.vec2i),
+    inside: wp.array(dtype=wp.int32),
+    item: wp.array(dtype=wp.int32),
+    node_of_body: wp.array(dtype=wp.int32),
+    block: wp.array(dtype=wp.int32),
+    block_end: wp.array(dtype=wp.int32),
+    row: wp.array(dtype=wp.int32),
+    pair: wp.array(dtype=wp.int32),
+    target: wp.array(dtype=wp.int32),
+    child_block: wp.array(dtype=wp.int32),
+    parent_block: wp.array(dtype=wp.int32),
+) -> int:
+    """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
+
+
+@wp.kernel(enable_backward=False)
+def order_groups(work: Work, joints: Joints, contacts: BodyContacts, part: int, islands: Islands):
+    """The elimination of every group of a grouping."""
+    k = first_item(work, wp.tid())
+    while k >= 0:
+        if k < islands.count[0]:
+            order_group(
+                islands.first[k], islands.first[k + 1], part, BLOCKS, PAIRS, joints.child, joints.parent, contacts.first,
+                contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
+                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent,
+            )  # fmt: skip
+        k = next_item(work, k)

@@ -1,0 +1,164 @@
+"""Contacts between bodies in SolverVBD: their rows, the groups of islands that they make, and what a step launches for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from hooke.execution.work import FEW
+from hooke.model.contacts import rigid_rows
+from hooke.solvers.vbd.body_contacts import (
+    BodyContacts,
+    ContactOptions,
+    ContactPast,
+    begin_contacts,
+    finish_contacts,
+    forget_contacts,
+    list_contacts,
+    remember_lists,
+    set_penalties,
+    sort_contacts,
+)
+from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.clusters import form_groups, is_small, make_groups, make_room, order_groups
+from hooke.solvers.vbd.islands import Islands, make_islands
+from hooke.solvers.vbd.workspace import allocate
+
+__all__ = ["RigidContacts"]
+
+_BY_BODY = ("first", "filled")
+
+
+class RigidContacts:
+    """The contacts between the bodies of a model.
+
+    Args:
+        model: The model.
+        tables: Its tables.
+        options: Arguments of the solver by name; read in every step.
+        recorder: Launches the kernels.
+
+    Attributes:
+        rows: The rows as kernels take them.
+        room: Rows there is room for.
+    """
+
+    def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
+        self._model, self._tables, self._given, self._recorder = model, tables, options, recorder
+        self._device, self._bodies = recorder.device, tables["body"].count
+        self.none = allocate(BodyContacts, 0, self._device)
+        self.rows: Any = None
+        self.room = -1
+        self._joints = tables["joint"].count
+        self.large: Islands | None = None
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The kernels of a step."""
+        rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, finish_contacts, remember_lists]
+        return [*rows, form_groups, order_groups]
+
+    def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
+        """Which islands there are.
+
+        Args:
+            islands: All of them.
+            moves: Which bodies move, bool (bodies,).
+            ends: Parent and child of every joint.
+            acts: Which joints have rows, bool (joints,).
+        """
+        first, item = islands.first.numpy(), islands.item.numpy()
+        used = {end: getattr(islands, end).numpy() != -1 for end in ("parent", "child")}
+        small: list[tuple[list[int], int]] = []
+        large = np.zeros(self._bodies, bool)
+        for k in range(len(first) - 1):
+            nodes = item[first[k] : first[k + 1]]
+            joints = -1 - nodes[nodes < 0]
+            edges = int(used["parent"][joints].sum() + used["child"][joints].sum())
+            if is_small(len(nodes), edges):
+                small.append((nodes.tolist(), edges))
+            else:
+                large[nodes[nodes >= 0]] = True
+        self._groups = make_groups(small, self._bodies, self._device)
+        self._first = make_room(self._groups, self._bodies, self._joints, None, self._device)
+        self._second = make_room(self._groups, self._bodies, self._joints, self._first, self._device)
+        self.large = make_islands(moves & large, *ends, acts, self._device) if large.any() else None
+        self._counts = len(small), 0 if self.large is None else len(self.large.first) - 1
+
+    def needs(self, contacts: Any) -> bool:
+        """Whether there is too little room for the rows of a buffer."""
+        return contacts is not None and max(1, contacts.rigid_contact_max) > self.room
+
+    def reserve(self, contacts: Any) -> None:
+        """Make room for the rows of a buffer; what is remembered is kept."""
+        room = max(1, contacts.rigid_contact_max)
+        sizes = self._bodies + 1
+        given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
+        lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
+        self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
+        old = None if self.room < 0 else self._past
+        first = wp.zeros(sizes, dtype=wp.int32, device=self._device)
+        self._past = allocate(ContactPast, room, self._device, first=first, row=wp.zeros_like(lists))
+        self._past.feature.fill_(-1)
+        if old is not None:
+            for name in ContactPast.vars:
+                array = getattr(old, name)
+                wp.copy(getattr(self._past, name), array, count=len(array))
+        self.room = room
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the launches depend on beside the buffer."""
+        return self.room, 0 if self.rows is None else self.rows.first.ptr
+
+    @property
+    def options(self) -> ContactOptions:
+        """The options of the solver."""
+        given, options = self._given, ContactOptions()
+        alpha, beta = given["rigid_avbd_contact_alpha"], given["rigid_avbd_linear_beta"]
+        options.hard = int(given["rigid_contact_hard"])
+        options.alpha = given["rigid_avbd_alpha"] if alpha is None else alpha
+        options.beta = given["rigid_avbd_beta"] if beta is None else beta
+        options.gamma = given["rigid_avbd_gamma"]
+        options.k_start = given["rigid_contact_k_start"]
+        return options
+
+    def begin(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
+        """The rows at the start of a step, and the groups."""
+        launch, shapes, bodies = self._recorder.launch, self._tables["shape"].struct, self._tables["body"].struct
+        rows, count, options = rigid_rows(contacts), contacts.rigid_contact_max, self.options
+        self._recorder.alone(self.rows.filled.zero_)
+        inputs = [rows, shapes, bodies, motion, self._past, options, self._model.gravity, dt]
+        launch(begin_contacts, count, inputs, [self.rows], grain=FEW)
+        self._recorder.alone(self._scan)
+        launch(list_contacts, count, [rows, motion], [self.rows], grain=FEW)
+        launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
+        launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
+        launch(set_penalties, count, [rows, options, dt], [self.rows], grain=FEW)
+        for part, islands in ((1, self._first), (2, self._second)):
+            launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part], [islands])
+
+    def _scan(self) -> None:
+        wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
+        self.rows.filled.zero_()
+
+    def groups(self, number: int) -> list[tuple[int, Islands, int]]:
+        """What iteration ``number`` solves: bit of the grouping, the islands, and their largest number."""
+        part = 1 + number % 2
+        small = (part, self._second if number % 2 else self._first, self._counts[0])
+        return [small] if self.large is None else [small, (part, self.large, self._counts[1])]
+
+    def finish(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
+        """The forces at the end of a step."""
+        count = contacts.rigid_contact_max
+        launch = self._recorder.launch
+        launch(finish_contacts, count, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
+        launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
+
+    def reset(self, selected: wp.array) -> None:
+        """Forget rows of selected worlds."""
+        if self.room > 0 and self._tables["shape"].count:
+            inputs = [self._tables["shape"].arrays["world"], selected]
+            self._recorder.launch(forget_contacts, self.room, inputs, [self._past])
