@@ -14,8 +14,7 @@ rounding. The multipliers lambda are the force at the end of the step before. A 
 at the start and at 0 where it was apart; its k is a multiple of the mass it moves over h^2, so that what is left to the multiplier is
 small. A soft one has the stiffness ke and the damping kd of its material for k, and no multiplier along n; friction sticks either way.
 
-Friction is a minimisation, too: with f_n fixed, k_t min(1, mu f_n / |w|) bounds the curvature of its potential from above, so a step with
-it never overshoots from sliding one way to sliding the other.
+Newton's method on (2) holds f_n in the limit mu f_n and takes w for its direction: no stiffness along it, k_t mu f_n / |w| across.
 """
 
 import warp as wp
@@ -29,9 +28,9 @@ from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "ACROSS", "BOTH", "NEAR", "BodyContacts", "ContactForce", "ContactOptions", "ContactPast", "begin_contacts", "contact_block",
-    "contact_force", "finish_contacts", "follow_force", "forget_contacts", "list_contacts", "ramp_contact", "remember_lists", "set_penalties",
-    "sort_contacts",
+    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "contact_block",
+    "contact_stiffness", "finish_contacts", "follow_force", "forget_contacts", "judge_contacts", "list_contacts", "may_move", "remember_lists",
+    "set_penalties", "sort_contacts",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)
@@ -61,7 +60,8 @@ class BodyContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect.
 
     ``mass`` is the mass that a row moves, ``fall`` |g| h^2, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
-    multiplier and ``load`` the whole force on body 1.
+    multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
+    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -79,7 +79,12 @@ class BodyContacts:
     fall: wp.array(dtype=wp.float32)
     force: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
+    push: wp.array(dtype=wp.vec3)
+    along: wp.array(dtype=wp.float32)
+    across: wp.array(dtype=wp.float32)
+    slide: wp.array(dtype=wp.vec3)
     state: wp.array(dtype=wp.int32)
+    changed: wp.array(dtype=wp.int32)
     inside: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
@@ -100,12 +105,14 @@ class ContactPast:
 
 @wp.struct
 class ContactForce:
-    """Force on body 1, stiffness along and across the normal, and which piece of (2) it is."""
+    """Force on body 1, what a solve takes for it, stiffness along and across the normal, which piece of (2) it is, and where it slides."""
 
     f: wp.vec3
+    push: wp.vec3
     along: wp.float32
     across: wp.float32
     state: wp.int32
+    slide: wp.vec3
 
 
 @wp.func
@@ -124,8 +131,12 @@ def moved_point(motion: BodyMotion, b: int, lever: wp.vec3):
 
 
 @wp.func
-def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, dt: float):
-    """(2) where the bodies are now."""
+def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: int, dt: float):
+    """(2) where the bodies are before iteration ``number``.
+
+    Before the first the load that limits friction is that of the multiplier: the guess of where the bodies are says little of it. What
+    slides back, after it has slid one way in the last solve, is taken to stick in the next.
+    """
     found = ContactForce()
     pair, n, held = contacts.body[r], contacts.normal[r], contacts.force[r]
     u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
@@ -140,19 +151,31 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, dt: float)
         found.across = contacts.grip[r]
         found.state = STUCK
         w = (held - held_n * n) - contacts.grip[r] * (u - un * n)
-        size, limit = wp.length(w), contacts.mu[r] * fn
+        size, limit = wp.length(w), contacts.mu[r] * wp.where(number == 0, held_n, fn)
+        found.push = fn * n + w
+        found.f = found.push
         if size > limit:
-            found.across = contacts.grip[r] * (limit / size)
-            w = w * (limit / size)
-            found.state = SLIDING
-        found.f = fn * n + w
+            t = w / size
+            found.f = fn * n + limit * t
+            back = number > 0 and contacts.state[r] == SLIDING and wp.dot(t, contacts.slide[r]) < 0.0
+            if not back:
+                found.across = contacts.grip[r] * (limit / size)
+                found.push = found.f
+                found.state = SLIDING
+                found.slide = t
     return found
 
 
 @wp.func
-def contact_block(n: wp.vec3, along: float, across: float, a: wp.vec3, b: wp.vec3):
+def contact_stiffness(contacts: BodyContacts, r: int):
+    """The matrix of a row: stiff along the normal and across it, but not in the direction in which it slides."""
+    n, t, across = contacts.normal[r], contacts.slide[r], contacts.across[r]
+    return across * (wp.identity(n=3, dtype=wp.float32) - wp.outer(t, t)) + (contacts.along[r] - across) * wp.outer(n, n)
+
+
+@wp.func
+def contact_block(k: wp.mat33, a: wp.vec3, b: wp.vec3):
     """J_a^T K J_b for J v = v_linear + v_angular x r at the levers a and b."""
-    k = across * wp.identity(n=3, dtype=wp.float32) + (along - across) * wp.outer(n, n)
     ka, kb = skew(a) * k, -(k * skew(b))
     both = ka * -skew(b)
     m = wp.spatial_matrix()
@@ -179,28 +202,57 @@ def penalty_of(contacts: BodyContacts, r: int, load: float, dt: float):
 
 
 @wp.func
-def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, f: wp.vec3, dt: float):
-    """Let the multiplier of a row within a group take its force, and its penalty grow with it."""
-    load = wp.dot(f, contacts.normal[r])
+def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, dt: float):
+    """Let the multiplier of a row within a group take its force, and its penalty grow with it; the piece of (2) stays what it is.
+
+    What the penalty adds to the force counts once more, until the next solve takes it away by closing the row.
+    """
+    n, load = contacts.normal[r], contacts.load[r]
+    along = wp.dot(load, n)
+    more = load - contacts.force[r]
     if options.hard == 0:
-        contacts.force[r] = f - load * contacts.normal[r]
+        contacts.force[r] = load - along * n
+        more = more - wp.dot(more, n) * n
     else:
-        contacts.force[r] = f
-        k = penalty_of(contacts, r, load, dt)
+        contacts.force[r] = load
+        k = penalty_of(contacts, r, along, dt)
         if k > contacts.most[r]:
-            contacts.stiffness[r] = contacts.stiffness[r] * (k / contacts.most[r])
+            growth = k / contacts.most[r]
             contacts.most[r] = k
             contacts.grip[r] = k
+            contacts.stiffness[r] = growth * contacts.stiffness[r]
+            contacts.along[r] = growth * contacts.along[r]
+            contacts.across[r] = growth * contacts.across[r]
+            more = growth * more
+    if contacts.state[r] == SLIDING:
+        more = wp.dot(more, n) * n
+    if contacts.state[r] != OPEN:
+        contacts.push[r] = load + more
 
 
-@wp.func
-def ramp_contact(options: ContactOptions, contacts: BodyContacts, motion: BodyMotion, r: int):
-    """The ramp of a penalty from one iteration to the next, by how deep the contact is."""
-    if options.beta > 0.0:
-        pair = contacts.body[r]
-        u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
-        depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
-        contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
+@wp.kernel(enable_backward=False)
+def judge_contacts(
+    work: Work, rows: RigidRows, options: ContactOptions, motion: BodyMotion, number: int, dt: float, contacts: BodyContacts
+):  # fmt: skip
+    """(2) of every row, where the bodies are before iteration ``number``."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            pair = contacts.body[r]
+            if pair[0] >= 0 or pair[1] >= 0:
+                if number > 0 and options.beta > 0.0:
+                    u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+                    depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
+                    contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
+                found = contact_force(contacts, motion, r, number, dt)
+                contacts.changed[r] = wp.where(number == 0 or found.state != contacts.state[r], 1, 0)
+                contacts.state[r] = found.state
+                contacts.load[r] = found.f
+                contacts.push[r] = found.push
+                contacts.slide[r] = found.slide
+                contacts.along[r] = found.along
+                contacts.across[r] = found.across
+        r = next_item(work, r)
 
 
 @wp.func
@@ -377,7 +429,7 @@ def finish_contacts(
             pair = contacts.body[r]
             past.feature[r] = -1
             if pair[0] >= 0 or pair[1] >= 0:
-                contacts.load[r] = contact_force(contacts, motion, r, dt).f
+                contacts.load[r] = contact_force(contacts, motion, r, 1, dt).f
                 past.feature[r] = rows.point_id[r]
                 past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
                 past.normal[r] = contacts.normal[r]

@@ -19,10 +19,9 @@ from hooke.solvers.vbd.body_contacts import (
     BodyContacts,
     ContactOptions,
     contact_block,
-    contact_force,
+    contact_stiffness,
     follow_force,
     may_move,
-    ramp_contact,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
 from hooke.solvers.vbd.islands import Islands
@@ -79,31 +78,29 @@ def block_between(islands: Islands, a: int, b: int):
 
 
 @wp.func
-def load_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int, dt: float):
+def load_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int):
     """What contacts add to the equations of a body, and, seen from body 1, the blocks between two bodies."""
     for k in range(contacts.first[b], contacts.first[b + 1]):
         r = contacts.row[k]
-        found = contact_force(contacts, motion, r, dt)
-        pair, normal = contacts.body[r], contacts.normal[r]
-        side = wp.where(pair[0] == b, -1.0, 1.0)
-        lever = wp.where(pair[0] == b, contacts.lever0[r], contacts.lever1[r])
-        contacts.state[r] = found.state
-        if found.along > 0.0:
+        if contacts.along[r] > 0.0:
+            pair = contacts.body[r]
+            side = wp.where(pair[0] == b, -1.0, 1.0)
+            lever = wp.where(pair[0] == b, contacts.lever0[r], contacts.lever1[r])
             within = (contacts.inside[r] & part) != 0
             share = wp.where(within, 1.0, 2.0)
-            f = side * found.f
+            f = side * contacts.push[r]
             t = wp.cross(lever, f)
             islands.right[n] = islands.right[n] + wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
-            along, across = share * found.along, share * found.across
-            islands.diagonal[n] = islands.diagonal[n] + contact_block(normal, along, across, lever, lever)
+            stiffness = share * contact_stiffness(contacts, r)
+            islands.diagonal[n] = islands.diagonal[n] + contact_block(stiffness, lever, lever)
             if within and side > 0.0 and may_move(motion, pair[0]):
                 other = islands.node_of_body[pair[0]]
                 if other < n:
                     e = block_between(islands, other, n)
-                    islands.lower[e] = islands.lower[e] - contact_block(normal, along, across, lever, contacts.lever0[r])
+                    islands.lower[e] = islands.lower[e] - contact_block(stiffness, lever, contacts.lever0[r])
                 else:
                     e = block_between(islands, n, other)
-                    islands.lower[e] = islands.lower[e] - contact_block(normal, along, across, contacts.lever0[r], lever)
+                    islands.lower[e] = islands.lower[e] - contact_block(stiffness, contacts.lever0[r], lever)
 
 
 @wp.func
@@ -164,27 +161,25 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
         if b >= 0:
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
-                if (contacts.inside[r] & part) != 0 and contact_force(contacts, motion, r, dt).state != contacts.state[r]:
-                    changed = 1
-    for n in range(first, last):
-        b = islands.item[n]
-        if b >= 0:
-            for k in range(contacts.first[b], contacts.first[b + 1]):
-                r = contacts.row[k]
-                pair = contacts.body[r]
-                if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
-                    if changed == 0:
-                        follow_force(contacts, options, r, contact_force(contacts, motion, r, dt).f, dt)
-                    ramp_contact(options, contacts, motion, r)
+                if (contacts.inside[r] & part) != 0:
+                    changed = changed | contacts.changed[r]
+    if changed == 0:
+        for n in range(first, last):
+            b = islands.item[n]
+            if b >= 0:
+                for k in range(contacts.first[b], contacts.first[b + 1]):
+                    r = contacts.row[k]
+                    pair = contacts.body[r]
+                    if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
+                        follow_force(contacts, options, r, dt)
 
 
 @wp.struct
 class Turn:
-    """What an iteration is about: the time step, the grouping, and whether it is the last."""
+    """What an iteration is about: the time step and the grouping, 0 without contacts."""
 
     dt: wp.float32
     part: wp.int32
-    last: wp.int32
 
 
 @wp.kernel(enable_backward=False)
@@ -199,6 +194,8 @@ def solve_islands(
             first, last = islands.first[k], islands.first[k + 1]
             for e in range(islands.block[first], islands.block_end[last - 1]):
                 islands.lower[e] = wp.spatial_matrix()
+            if turn.part != 0:
+                follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             for n in range(first, last):
                 item = islands.item[n]
                 if item >= 0:
@@ -213,7 +210,7 @@ def solve_islands(
                     load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
                     load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
                 elif turn.part != 0:
-                    load_contacts(islands, contacts, motion, n, item, turn.part, turn.dt)
+                    load_contacts(islands, contacts, motion, n, item, turn.part)
             eliminate(islands, first, last)
             for n in range(first, last):
                 item = islands.item[n]
@@ -221,8 +218,6 @@ def solve_islands(
                     move_body(motion, item, islands.right[n])
                 else:
                     take_efforts(rows, memory, -1 - item, islands.right[n])
-            if turn.part != 0 and turn.last == 0:
-                follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
         k = next_item(work, k)
 
 

@@ -16,6 +16,7 @@ from hooke.solvers.vbd.body_contacts import (
     begin_contacts,
     finish_contacts,
     forget_contacts,
+    judge_contacts,
     list_contacts,
     remember_lists,
     set_penalties,
@@ -57,7 +58,7 @@ class RigidContacts:
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
-        rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, finish_contacts, remember_lists]
+        rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, judge_contacts, finish_contacts, remember_lists]
         return [*rows, form_groups, order_groups]
 
     def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
@@ -144,8 +145,10 @@ class RigidContacts:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
         self.rows.filled.zero_()
 
-    def groups(self, number: int) -> list[tuple[int, Islands, int]]:
-        """What iteration ``number`` solves: bit of the grouping, the islands, and their largest number."""
+    def judge(self, contacts: Any, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
+        """Before iteration ``number``: the forces of all rows; and what to solve: bit of the grouping, islands, their largest number."""
+        inputs = [rigid_rows(contacts), self.options, motion, number, dt]
+        self._recorder.launch(judge_contacts, contacts.rigid_contact_max, inputs, [self.rows], grain=FEW)
         part = 1 + number % 2
         small = (part, self._second if number % 2 else self._first, self._counts[0])
         return [small] if self.large is None else [small, (part, self.large, self._counts[1])]
