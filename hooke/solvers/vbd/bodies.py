@@ -141,7 +141,7 @@ class RigidBodies:
         """All launches of a step."""
         self._begin(states[0], control, contacts, dt)
         for number in range(iterations):
-            self._iterate(number, contacts, dt)
+            self._iterate(number, iterations, contacts, dt)
         self._finish(states, contacts, dt)
 
     def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
@@ -167,7 +167,7 @@ class RigidBodies:
         """The rows of a step."""
         return self.contacts.none if contacts is None else self.contacts.rows
 
-    def _iterate(self, number: int, contacts: Any, dt: float) -> None:
+    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A Newton step of every island, or of every group of islands that touch."""
         joints, bodies = self._tables["joint"], self._tables["body"]
         launch = self._recorder.launch
@@ -175,7 +175,7 @@ class RigidBodies:
             inputs = [self._joint_options, *self._joint_tables, self._inputs, number, dt]
             launch(linearise_joints, self._joint_count, inputs, [self._memory, self._rows])
         turn = Turn()
-        turn.dt = dt
+        turn.dt, turn.last = dt, int(number == iterations - 1)
         groups = [(0, self._islands, self._island_count)]
         if contacts is not None:
             groups = self.contacts.judge(contacts, self._motion, number, dt)

@@ -28,7 +28,7 @@ from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "contact_block",
+    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "cone_force", "contact_block",
     "contact_stiffness", "finish_contacts", "follow_force", "forget_contacts", "judge_contacts", "list_contacts", "may_move", "remember_lists",
     "set_penalties", "sort_contacts",
 ]  # fmt: skip
@@ -37,8 +37,10 @@ BOTH = wp.constant(3)
 """Both groupings of bodies (:mod:`hooke.solvers.vbd.clusters`): in these a row is within one group, or one side does not move."""
 NEAR = wp.constant(4)
 """The row may close within the step."""
-WITHIN = wp.constant(1.0e3)  # penalties over mass and dt^2 of rows within a group, see docs/decisions/0020
-ACROSS = wp.constant(30.0)  # and between groups
+WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
+"""Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
+SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
+TINY = wp.constant(1.0e-30)
 HEAVY = wp.constant(1.0e5)  # largest mass that a row carries, over that which it moves
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 FEW_ROWS = wp.constant(24)
@@ -57,9 +59,10 @@ class ContactOptions:
 
 @wp.struct
 class BodyContacts:
-    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect.
+    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect. ``lone``
+    is 1 for a body of a group without rows to others.
 
-    ``mass`` is the mass that a row moves, ``fall`` |g| h^2, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
+    ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
     multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
     it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before.
     """
@@ -76,18 +79,22 @@ class BodyContacts:
     grip: wp.array(dtype=wp.float32)
     damping: wp.array(dtype=wp.float32)
     mu: wp.array(dtype=wp.float32)
-    fall: wp.array(dtype=wp.float32)
+    reach: wp.array(dtype=wp.float32)
     force: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
     push: wp.array(dtype=wp.vec3)
+    trial: wp.array(dtype=wp.vec3)
+    limit: wp.array(dtype=wp.float32)
     along: wp.array(dtype=wp.float32)
     across: wp.array(dtype=wp.float32)
+    drag: wp.array(dtype=wp.float32)
     slide: wp.array(dtype=wp.vec3)
     state: wp.array(dtype=wp.int32)
     changed: wp.array(dtype=wp.int32)
     inside: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
+    lone: wp.array(dtype=wp.int32)
     row: wp.array(dtype=wp.int32)
 
 
@@ -105,12 +112,17 @@ class ContactPast:
 
 @wp.struct
 class ContactForce:
-    """Force on body 1, what a solve takes for it, stiffness along and across the normal, which piece of (2) it is, and where it slides."""
+    """Force on body 1, what a solve takes for it, and without its bounds; the limit of friction, stiffness along and across the normal
+    and where it slides, which piece of (2) it is, and the direction of sliding.
+    """
 
     f: wp.vec3
     push: wp.vec3
+    trial: wp.vec3
+    limit: wp.float32
     along: wp.float32
     across: wp.float32
+    drag: wp.float32
     state: wp.int32
     slide: wp.vec3
 
@@ -143,6 +155,7 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
     un, held_n = wp.dot(n, u), wp.dot(n, held)
     k = contacts.stiffness[r]
     fn = held_n - k * (contacts.gap[r] + un + contacts.aim[r])
+    w = (held - held_n * n) - contacts.grip[r] * (u - un * n)
     if fn >= 0.0:
         found.along = k
         if un < 0.0:
@@ -150,8 +163,8 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
             fn -= contacts.damping[r] * un / dt
         found.across = contacts.grip[r]
         found.state = STUCK
-        w = (held - held_n * n) - contacts.grip[r] * (u - un * n)
         size, limit = wp.length(w), contacts.mu[r] * wp.where(number == 0, held_n, fn)
+        found.limit = limit
         found.push = fn * n + w
         found.f = found.push
         if size > limit:
@@ -163,6 +176,9 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
                 found.push = found.f
                 found.state = SLIDING
                 found.slide = t
+                settled = number > 0 and wp.abs(fn - wp.dot(contacts.load[r], n)) < SETTLED * fn
+                found.drag = wp.where(settled, 0.0, found.across)
+    found.trial = fn * n + w
     return found
 
 
@@ -170,7 +186,21 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
 def contact_stiffness(contacts: BodyContacts, r: int):
     """The matrix of a row: stiff along the normal and across it, but not in the direction in which it slides."""
     n, t, across = contacts.normal[r], contacts.slide[r], contacts.across[r]
-    return across * (wp.identity(n=3, dtype=wp.float32) - wp.outer(t, t)) + (contacts.along[r] - across) * wp.outer(n, n)
+    k = across * wp.identity(n=3, dtype=wp.float32) + (contacts.along[r] - across) * wp.outer(n, n)
+    return k + (contacts.drag[r] - across) * wp.outer(t, t)
+
+
+@wp.func
+def cone_force(contacts: BodyContacts, r: int, du: wp.vec3):
+    """(2) after a further motion ``du``, with the limit of friction held."""
+    n, trial = contacts.normal[r], contacts.trial[r]
+    fn = wp.dot(trial, n)
+    w = (trial - fn * n) - contacts.grip[r] * (du - wp.dot(du, n) * n)
+    fn -= wp.max(contacts.along[r], contacts.stiffness[r]) * wp.dot(du, n)
+    f = wp.vec3(0.0)
+    if fn > 0.0:
+        f = fn * n + wp.min(1.0, contacts.limit[r] / wp.max(wp.length(w), TINY)) * w
+    return f
 
 
 @wp.func
@@ -189,14 +219,27 @@ def contact_block(k: wp.mat33, a: wp.vec3, b: wp.vec3):
 
 
 @wp.func
+def is_lone(contacts: BodyContacts, r: int):
+    """Whether a row is within a lone group."""
+    pair = contacts.body[r]
+    lone = (contacts.inside[r] & BOTH) == BOTH
+    for side in range(2):
+        b = pair[side]
+        if b >= 0:
+            if contacts.first[b + 1] > contacts.first[b]:
+                lone = lone and contacts.lone[b] != 0
+    return lone
+
+
+@wp.func
 def penalty_of(contacts: BodyContacts, r: int, load: float, dt: float):
-    """The penalty of a hard row: a multiple of the mass it moves over h^2, or, within a group, of the mass that it carries."""
+    """The penalty of a hard row: a multiple of the mass it moves over h^2, or, within a lone group, of the mass that it carries."""
     mass = contacts.mass[r] / (dt * dt)
-    k = ACROSS * mass
-    if (contacts.inside[r] & BOTH) != 0:
+    k = wp.where((contacts.inside[r] & BOTH) != 0, SHARED, ACROSS) * mass
+    if is_lone(contacts, r):
         carried = mass
-        if contacts.fall[r] > 0.0:
-            carried = wp.clamp(load / contacts.fall[r], mass, HEAVY * mass)
+        if contacts.reach[r] > 0.0:
+            carried = wp.clamp(load / contacts.reach[r], mass, HEAVY * mass)
         k = WITHIN * carried
     return k
 
@@ -223,11 +266,13 @@ def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, dt: fl
             contacts.stiffness[r] = growth * contacts.stiffness[r]
             contacts.along[r] = growth * contacts.along[r]
             contacts.across[r] = growth * contacts.across[r]
+            contacts.drag[r] = growth * contacts.drag[r]
             more = growth * more
     if contacts.state[r] == SLIDING:
         more = wp.dot(more, n) * n
     if contacts.state[r] != OPEN:
         contacts.push[r] = load + more
+        contacts.trial[r] = load + more
 
 
 @wp.kernel(enable_backward=False)
@@ -249,7 +294,10 @@ def judge_contacts(
                 contacts.state[r] = found.state
                 contacts.load[r] = found.f
                 contacts.push[r] = found.push
+                contacts.trial[r] = found.trial
+                contacts.limit[r] = found.limit
                 contacts.slide[r] = found.slide
+                contacts.drag[r] = found.drag
                 contacts.along[r] = found.along
                 contacts.across[r] = found.across
         r = next_item(work, r)
@@ -305,6 +353,17 @@ def kept_force(past: ContactPast, pair: wp.vec2i, b: int, shape: wp.vec2i, featu
     return force
 
 
+@wp.func
+def steady_share(motion: BodyMotion, a: int, b: int, fall: float, dt: float):
+    """What of a force lasts: that of an impact does not. One where the bodies were accelerated by more than gravity is taken for such."""
+    most = fall
+    for side in range(2):
+        body = wp.where(side == 0, a, b)
+        if may_move(motion, body):
+            most = wp.max(most, dt * dt * wp.length(motion.gain[body]))
+    return wp.where(most > 0.0, fall / wp.max(most, TINY), 1.0)
+
+
 @wp.kernel(enable_backward=False)
 def begin_contacts(
     work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
@@ -344,15 +403,17 @@ def begin_contacts(
                     owner = b
                     if not may_move(motion, b):
                         owner = a
-                    kept = options.gamma * kept_force(past, contacts.body[r], owner, wp.vec2i(s, t), rows.point_id[r], n)
+                    world = bodies.world[owner]
+                    fall = dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
+                    share = options.gamma * steady_share(motion, a, b, fall, dt)
+                    kept = share * kept_force(past, contacts.body[r], owner, wp.vec2i(s, t), rows.point_id[r], n)
                     if options.hard == 0:
                         kept = kept - wp.dot(kept, n) * n
                     contacts.force[r] = kept
                     closing = -wp.dot(n, point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0))
-                    world = bodies.world[owner]
-                    fall = dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
-                    contacts.fall[r] = fall
-                    near = gap <= dt * wp.max(closing, 0.0) + fall or wp.length_sq(kept) > 0.0
+                    reach = dt * wp.max(closing, 0.0) + fall
+                    near = gap <= reach or wp.length_sq(kept) > 0.0
+                    contacts.reach[r] = reach
                     contacts.inside[r] = wp.where(near, NEAR, 0)
                     if may_move(motion, a):
                         take_number(a, contacts.filled)
@@ -429,7 +490,8 @@ def finish_contacts(
             pair = contacts.body[r]
             past.feature[r] = -1
             if pair[0] >= 0 or pair[1] >= 0:
-                contacts.load[r] = contact_force(contacts, motion, r, 1, dt).f
+                if contacts.changed[r] != 2:
+                    contacts.load[r] = contact_force(contacts, motion, r, 1, dt).f
                 past.feature[r] = rows.point_id[r]
                 past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
                 past.normal[r] = contacts.normal[r]

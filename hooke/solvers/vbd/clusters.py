@@ -27,7 +27,7 @@ from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
-__all__ = ["BLOCKS", "MOST", "Groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups"]
+__all__ = ["BLOCKS", "MOST", "Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups"]
 
 DENSE = wp.constant(16)
 MOST = wp.constant(64)
@@ -90,7 +90,7 @@ def make_room(groups: Groups, bodies: int, joints: int, shared: Islands | None, 
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
     for name, dtype, size in (
-        ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes),
+        ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
         ("lower", wp.spatial_matrix, int(BLOCKS) * nodes), ("scaled", wp.spatial_matrix, int(BLOCKS) * nodes),
     ):  # fmt: skip
         setattr(room, name, wp.zeros(size, dtype=dtype, device=device) if shared is None else getattr(shared, name))
@@ -310,4 +310,24 @@ def order_groups(work: Work, joints: Joints, contacts: BodyContacts, part: int, 
                 contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
                 islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent,
             )  # fmt: skip
+        k = next_item(work, k)
+
+
+@wp.kernel(enable_backward=False)
+def find_lone_groups(work: Work, islands: Islands, contacts: BodyContacts):
+    """Mark the bodies of groups that no row connects to others: the multipliers of these may follow every solve."""
+    k = first_item(work, wp.tid())
+    while k >= 0:
+        if k < islands.count[0]:
+            alone = int(1)
+            for n in range(islands.first[k], islands.first[k + 1]):
+                b = islands.item[n]
+                if b >= 0:
+                    for e in range(contacts.first[b], contacts.first[b + 1]):
+                        inside = contacts.inside[contacts.row[e]]
+                        if (inside & NEAR) != 0 and (inside & 1) == 0:
+                            alone = 0
+            for n in range(islands.first[k], islands.first[k + 1]):
+                if islands.item[n] >= 0:
+                    contacts.lone[islands.item[n]] = alone
         k = next_item(work, k)

@@ -26,6 +26,7 @@ from hooke.solvers.vbd.body_contacts import (
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_rows import JointMemory, JointRows
+from hooke.solvers.vbd.line_search import keep_loads, step_fraction
 
 __all__ = ["Turn", "restore_momentum", "solve_islands"]
 
@@ -135,6 +136,28 @@ def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_ve
 
 
 @wp.func
+def gradient_of_body(islands: Islands, n: int):
+    """Keep the right side of a body, which elimination overwrites."""
+    islands.gradient[n] = islands.right[n]
+
+
+@wp.func
+def curvature_along(islands: Islands, rows: JointRows, first: int, last: int):
+    """Of what is minimised, along the solution: delta . A delta with A = H + J^T S J."""
+    c = float(0.0)
+    for n in range(first, last):
+        x = islands.right[n]
+        if islands.item[n] >= 0:
+            c += wp.dot(x, islands.gradient[n])
+        else:
+            j = -1 - islands.item[n]
+            for i in range(six_of(j)):
+                g, slack = rows.residual[j][i], rows.slack[j][i]
+                c -= (slack * x[i] - g) * g / slack
+    return wp.max(c, 0.0)
+
+
+@wp.func
 def eliminate(islands: Islands, first: int, last: int):
     """Solve the equations of an island; ``right`` becomes the solution."""
     for n in range(first, last):
@@ -151,18 +174,21 @@ def eliminate(islands: Islands, first: int, last: int):
 @wp.func
 def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, first: int, last: int,
                     part: int, dt: float):  # fmt: skip
-    """Let the multipliers of the rows within an island take the forces, if no row is on another piece than it was solved for.
+    """Let the multipliers of a lone group take the forces, if no row is on another piece than it was solved for.
 
-    Before that the forces are those of a guess of what touches, and multipliers that follow them swing.
+    Before that the forces are those of a guess of what touches, and multipliers that follow them swing; so do those that follow the
+    forces between groups, which one solve does not settle. Whether they did.
     """
     changed = int(0)
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
+            changed = changed | (1 - contacts.lone[b])
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
-                if (contacts.inside[r] & part) != 0:
-                    changed = changed | contacts.changed[r]
+                changed = changed | contacts.changed[r]
+                if (contacts.inside[r] & part) == 0 and contacts.along[r] > 0.0:
+                    changed = 1
     if changed == 0:
         for n in range(first, last):
             b = islands.item[n]
@@ -172,14 +198,16 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
                     pair = contacts.body[r]
                     if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
                         follow_force(contacts, options, r, dt)
+    return 1 - changed
 
 
 @wp.struct
 class Turn:
-    """What an iteration is about: the time step and the grouping, 0 without contacts."""
+    """What an iteration is about: the time step, the grouping, 0 without contacts, and whether it is the last."""
 
     dt: wp.float32
     part: wp.int32
+    last: wp.int32
 
 
 @wp.kernel(enable_backward=False)
@@ -194,8 +222,9 @@ def solve_islands(
             first, last = islands.first[k], islands.first[k + 1]
             for e in range(islands.block[first], islands.block_end[last - 1]):
                 islands.lower[e] = wp.spatial_matrix()
+            followed = int(0)
             if turn.part != 0:
-                follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
+                followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             for n in range(first, last):
                 item = islands.item[n]
                 if item >= 0:
@@ -211,11 +240,20 @@ def solve_islands(
                     load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
                 elif turn.part != 0:
                     load_contacts(islands, contacts, motion, n, item, turn.part)
+            for n in range(first, last):
+                gradient_of_body(islands, n)
             eliminate(islands, first, last)
+            fraction = float(1.0)
+            if turn.part != 0:
+                if followed == 0:
+                    curvature = curvature_along(islands, rows, first, last)
+                    fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
+                if turn.last != 0:
+                    keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
             for n in range(first, last):
                 item = islands.item[n]
                 if item >= 0:
-                    move_body(motion, item, islands.right[n])
+                    move_body(motion, item, fraction * islands.right[n])
                 else:
                     take_efforts(rows, memory, -1 - item, islands.right[n])
         k = next_item(work, k)

@@ -39,6 +39,7 @@ class Islands:
     node_of_body: wp.array(dtype=wp.int32)
     diagonal: wp.array(dtype=wp.spatial_matrix)
     right: wp.array(dtype=wp.spatial_vector)
+    gradient: wp.array(dtype=wp.spatial_vector)
     lower: wp.array(dtype=wp.spatial_matrix)
     scaled: wp.array(dtype=wp.spatial_matrix)
 
@@ -136,6 +137,7 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
     nodes, blocks = len(lists["item"]), len(lists["row"])
     islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
     islands.right = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
+    islands.gradient = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
     islands.lower = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
     islands.scaled = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
     return islands

@@ -305,7 +305,7 @@ class PageBodies(RigidBodies):
         tables = self._tables
         return [self._joint_options, tables["joint"].struct, tables["joint_dof"].struct, tables["body"].struct, self._inputs]
 
-    def _iterate(self, number: int, contacts: Any, dt: float) -> None:
+    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
             inputs = [color, *self._page_tables, self._page_memory, dt]

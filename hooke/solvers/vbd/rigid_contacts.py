@@ -23,13 +23,13 @@ from hooke.solvers.vbd.body_contacts import (
     sort_contacts,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
-from hooke.solvers.vbd.clusters import form_groups, is_small, make_groups, make_room, order_groups
+from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.workspace import allocate
 
 __all__ = ["RigidContacts"]
 
-_BY_BODY = ("first", "filled")
+_BY_BODY = ("first", "filled", "lone")
 
 
 class RigidContacts:
@@ -59,7 +59,7 @@ class RigidContacts:
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, judge_contacts, finish_contacts, remember_lists]
-        return [*rows, form_groups, order_groups]
+        return [*rows, form_groups, order_groups, find_lone_groups]
 
     def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
         """Which islands there are.
@@ -137,9 +137,12 @@ class RigidContacts:
         launch(list_contacts, count, [rows, motion], [self.rows], grain=FEW)
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
-        launch(set_penalties, count, [rows, options, dt], [self.rows], grain=FEW)
         for part, islands in ((1, self._first), (2, self._second)):
             launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part], [islands])
+        launch(find_lone_groups, self._counts[0], [self._first], [self.rows])
+        if self.large is not None:
+            launch(find_lone_groups, self._counts[1], [self.large], [self.rows])
+        launch(set_penalties, count, [rows, options, dt], [self.rows], grain=FEW)
 
     def _scan(self) -> None:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
