@@ -29,7 +29,7 @@ from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
     "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "cone_force", "contact_block",
-    "contact_stiffness", "finish_contacts", "follow_force", "forget_contacts", "judge_contacts", "list_contacts", "may_move", "remember_lists",
+    "contact_stiffness", "finish_contacts", "follow_force", "keep_load", "forget_contacts", "judge_contacts", "list_contacts", "may_move", "remember_lists",
     "set_penalties", "sort_contacts",
 ]  # fmt: skip
 
@@ -40,8 +40,8 @@ NEAR = wp.constant(4)
 WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
 """Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
+SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
-HEAVY = wp.constant(1.0e5)  # largest mass that a row carries, over that which it moves
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 FEW_ROWS = wp.constant(24)
 
@@ -60,11 +60,14 @@ class ContactOptions:
 @wp.struct
 class BodyContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect. ``lone``
-    is 1 for a body of a group without rows to others.
+    is 1 for a body of a group without rows to others, ``whole`` for one that took a whole step in the solve before,
+    and ``total`` is the mass of its group.
 
-    ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
+    ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``blow`` a force
+    that surely stops that, ``began`` the size of the multiplier at the start, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
     multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
-    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before.
+    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before,
+    ``trust`` the share of the load that the last iteration did not change.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -80,6 +83,8 @@ class BodyContacts:
     damping: wp.array(dtype=wp.float32)
     mu: wp.array(dtype=wp.float32)
     reach: wp.array(dtype=wp.float32)
+    blow: wp.array(dtype=wp.float32)
+    began: wp.array(dtype=wp.float32)
     force: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
     push: wp.array(dtype=wp.vec3)
@@ -91,10 +96,13 @@ class BodyContacts:
     slide: wp.array(dtype=wp.vec3)
     state: wp.array(dtype=wp.int32)
     changed: wp.array(dtype=wp.int32)
+    trust: wp.array(dtype=wp.float32)
     inside: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
     lone: wp.array(dtype=wp.int32)
+    whole: wp.array(dtype=wp.int32)
+    total: wp.array(dtype=wp.float32)
     row: wp.array(dtype=wp.int32)
 
 
@@ -146,8 +154,9 @@ def moved_point(motion: BodyMotion, b: int, lever: wp.vec3):
 def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: int, dt: float):
     """(2) where the bodies are before iteration ``number``.
 
-    Before the first the load that limits friction is that of the multiplier: the guess of where the bodies are says little of it. What
-    slides back, after it has slid one way in the last solve, is taken to stick in the next.
+    Before the first the load that limits friction is that of the multiplier: the guess of where the bodies are says little of it. Nor is
+    it more, later on, than what stops the bodies. What slides back, after it has slid one way in the last solve, is taken to stick in
+    the next.
     """
     found = ContactForce()
     pair, n, held = contacts.body[r], contacts.normal[r], contacts.force[r]
@@ -163,7 +172,7 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
             fn -= contacts.damping[r] * un / dt
         found.across = contacts.grip[r]
         found.state = STUCK
-        size, limit = wp.length(w), contacts.mu[r] * wp.where(number == 0, held_n, fn)
+        size, limit = wp.length(w), contacts.mu[r] * wp.where(number == 0, held_n, wp.min(fn, held_n + contacts.blow[r]))
         found.limit = limit
         found.push = fn * n + w
         found.f = found.push
@@ -188,6 +197,16 @@ def contact_stiffness(contacts: BodyContacts, r: int):
     n, t, across = contacts.normal[r], contacts.slide[r], contacts.across[r]
     k = across * wp.identity(n=3, dtype=wp.float32) + (contacts.along[r] - across) * wp.outer(n, n)
     return k + (contacts.drag[r] - across) * wp.outer(t, t)
+
+
+@wp.func
+def keep_load(contacts: BodyContacts, r: int, f: wp.vec3):
+    """The force of a row at the end of a step, and how far it is settled."""
+    before = contacts.load[r]
+    most = wp.max(wp.length(before), wp.length(f))
+    contacts.trust[r] = 1.0 - wp.min(1.0, wp.length(f - before) / wp.max(most, TINY))
+    contacts.load[r] = f
+    contacts.changed[r] = 2
 
 
 @wp.func
@@ -239,7 +258,12 @@ def penalty_of(contacts: BodyContacts, r: int, load: float, dt: float):
     if is_lone(contacts, r):
         carried = mass
         if contacts.reach[r] > 0.0:
-            carried = wp.clamp(load / contacts.reach[r], mass, HEAVY * mass)
+            pair = contacts.body[r]
+            total = float(0.0)
+            for side in range(2):
+                if pair[side] >= 0:
+                    total = wp.max(total, contacts.total[pair[side]])
+            carried = wp.clamp(load / contacts.reach[r], mass, wp.max(mass, total / (dt * dt)))
         k = WITHIN * carried
     return k
 
@@ -410,10 +434,12 @@ def begin_contacts(
                     if options.hard == 0:
                         kept = kept - wp.dot(kept, n) * n
                     contacts.force[r] = kept
+                    contacts.began[r] = wp.length(kept)
                     closing = -wp.dot(n, point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0))
                     reach = dt * wp.max(closing, 0.0) + fall
                     near = gap <= reach or wp.length_sq(kept) > 0.0
                     contacts.reach[r] = reach
+                    contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
                     contacts.inside[r] = wp.where(near, NEAR, 0)
                     if may_move(motion, a):
                         take_number(a, contacts.filled)
@@ -491,11 +517,13 @@ def finish_contacts(
             past.feature[r] = -1
             if pair[0] >= 0 or pair[1] >= 0:
                 if contacts.changed[r] != 2:
-                    contacts.load[r] = contact_force(contacts, motion, r, 1, dt).f
+                    keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
                 past.feature[r] = rows.point_id[r]
                 past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
                 past.normal[r] = contacts.normal[r]
-                past.force[r] = contacts.load[r]
+                most = SURELY * (contacts.blow[r] + contacts.began[r])
+                trusted = contacts.trust[r] * contacts.load[r]
+                past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
         r = next_item(work, r)
 
 

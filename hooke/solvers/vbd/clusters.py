@@ -22,7 +22,7 @@ import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.contacts import RigidRows
-from hooke.model.tables import Joints
+from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_move
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
@@ -314,15 +314,16 @@ def order_groups(work: Work, joints: Joints, contacts: BodyContacts, part: int, 
 
 
 @wp.kernel(enable_backward=False)
-def find_lone_groups(work: Work, islands: Islands, contacts: BodyContacts):
+def find_lone_groups(work: Work, bodies: Bodies, islands: Islands, contacts: BodyContacts):
     """Mark the bodies of groups that no row connects to others: the multipliers of these may follow every solve."""
     k = first_item(work, wp.tid())
     while k >= 0:
         if k < islands.count[0]:
-            alone = int(1)
+            alone, mass = int(1), float(0.0)
             for n in range(islands.first[k], islands.first[k + 1]):
                 b = islands.item[n]
                 if b >= 0:
+                    mass += bodies.mass[b]
                     for e in range(contacts.first[b], contacts.first[b + 1]):
                         inside = contacts.inside[contacts.row[e]]
                         if (inside & NEAR) != 0 and (inside & 1) == 0:
@@ -330,4 +331,5 @@ def find_lone_groups(work: Work, islands: Islands, contacts: BodyContacts):
             for n in range(islands.first[k], islands.first[k + 1]):
                 if islands.item[n] >= 0:
                     contacts.lone[islands.item[n]] = alone
+                    contacts.total[islands.item[n]] = mass
         k = next_item(work, k)

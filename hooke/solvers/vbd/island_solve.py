@@ -183,7 +183,7 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
-            changed = changed | (1 - contacts.lone[b])
+            changed = changed | (1 - contacts.lone[b]) | (1 - contacts.whole[b])
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 changed = changed | contacts.changed[r]
@@ -254,6 +254,8 @@ def solve_islands(
                 item = islands.item[n]
                 if item >= 0:
                     move_body(motion, item, fraction * islands.right[n])
+                    if turn.part != 0:
+                        contacts.whole[item] = wp.where(fraction == 1.0, 1, 0)
                 else:
                     take_efforts(rows, memory, -1 - item, islands.right[n])
         k = next_item(work, k)

@@ -11,7 +11,7 @@ which grows with a, phi being convex. The step ends where it is 0: this makes Ne
 
 import warp as wp
 
-from hooke.solvers.vbd.body_contacts import BodyContacts, cone_force, contact_stiffness, may_move
+from hooke.solvers.vbd.body_contacts import BodyContacts, cone_force, contact_stiffness, keep_load, may_move
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
@@ -98,5 +98,5 @@ def keep_loads(islands: Islands, contacts: BodyContacts, motion: BodyMotion, fir
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 if (contacts.inside[r] & part) != 0 and owns_row(contacts, motion, r, b, part):
-                    contacts.load[r] = cone_force(contacts, r, a * step_of_row(islands, contacts, motion, r, first, last))
-                    contacts.changed[r] = 2
+                    f = cone_force(contacts, r, a * step_of_row(islands, contacts, motion, r, first, last))
+                    keep_load(contacts, r, f)

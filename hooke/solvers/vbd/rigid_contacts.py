@@ -29,7 +29,7 @@ from hooke.solvers.vbd.workspace import allocate
 
 __all__ = ["RigidContacts"]
 
-_BY_BODY = ("first", "filled", "lone")
+_BY_BODY = ("first", "filled", "lone", "whole")
 
 
 class RigidContacts:
@@ -97,6 +97,7 @@ class RigidContacts:
         room = max(1, contacts.rigid_contact_max)
         sizes = self._bodies + 1
         given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
+        given["total"] = wp.zeros(sizes, dtype=wp.float32, device=self._device)
         lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
         self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
         old = None if self.room < 0 else self._past
@@ -139,9 +140,9 @@ class RigidContacts:
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
         for part, islands in ((1, self._first), (2, self._second)):
             launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part], [islands])
-        launch(find_lone_groups, self._counts[0], [self._first], [self.rows])
+        launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
-            launch(find_lone_groups, self._counts[1], [self.large], [self.rows])
+            launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
         launch(set_penalties, count, [rows, options, dt], [self.rows], grain=FEW)
 
     def _scan(self) -> None:
