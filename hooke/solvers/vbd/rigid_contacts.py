@@ -23,7 +23,7 @@ from hooke.solvers.vbd.body_contacts import (
     sort_contacts,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
-from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups
+from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups, room_of
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.workspace import allocate
 
@@ -139,7 +139,7 @@ class RigidContacts:
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
         for part, islands in ((1, self._first), (2, self._second)):
-            launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part], [islands])
+            launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part, *room_of(self._groups)], [islands])
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
