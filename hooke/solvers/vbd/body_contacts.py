@@ -35,6 +35,7 @@ NEAR = wp.constant(4)
 """The row may close within the step."""
 WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
 """Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
+TRIFLE = wp.constant(2.0e-5)  # of what the way it may close does to its force: changes of a row that do not matter
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
@@ -55,14 +56,15 @@ class ContactOptions:
 @wp.struct
 class BodyContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect. ``lone``
-    is 1 for a body of a group without rows to others, ``whole`` for one that took a whole step in the solve before,
+    is 1 for a body of a group without rows to others, ``whole`` for one that took a whole step in the solve
+    before, 2 where that was the last that was needed,
     ``total`` is the mass of its group, and
     ``bears`` the share of the multipliers that it takes over from the step before.
 
     ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``blow`` a force
     that surely stops that, ``began`` the size of the multiplier at the start, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
     multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
-    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before,
+    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters,
     ``trust`` the share of the load that the last iteration did not change.
     """
 
@@ -307,7 +309,9 @@ def judge_contacts(
                     depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
                     contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
                 found = contact_force(contacts, motion, r, number, dt)
-                contacts.changed[r] = wp.where(number == 0 or found.state != contacts.state[r], 1, 0)
+                trifle = TRIFLE * contacts.grip[r] * contacts.reach[r]
+                changed = found.state != contacts.state[r] and wp.length(found.f - contacts.load[r]) > trifle
+                contacts.changed[r] = wp.where(number == 0 or changed, 1, 0)
                 contacts.state[r] = found.state
                 contacts.load[r] = found.f
                 contacts.push[r] = found.push

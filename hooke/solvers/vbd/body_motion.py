@@ -33,7 +33,7 @@ SMALL = wp.constant(1.0e-20)
 @wp.struct
 class BodyMotion:
     """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
-    is the change of velocity of the step before, over h.
+    is the change of velocity of the step before, over h, ``lightness`` 1/m.
     """
 
     moves: wp.array(dtype=wp.int32)
@@ -46,6 +46,7 @@ class BodyMotion:
     way: wp.array(dtype=wp.vec3)
     turn: wp.array(dtype=wp.quat)
     gain: wp.array(dtype=wp.vec3)
+    lightness: wp.array(dtype=wp.float32)
 
 
 @wp.func
@@ -132,6 +133,7 @@ def begin_bodies(
         start = wp.where(not moves and known[b] != 0, previous[b], end)
         rotation = wp.transform_get_rotation(start)
         motion.moves[b] = int(moves)
+        motion.lightness[b] = bodies.inv_mass[b]
         motion.rotation[b] = rotation
         motion.com[b] = wp.transform_point(start, bodies.com[b])
         matrix = wp.quat_to_matrix(rotation)

@@ -224,6 +224,7 @@ def weigh_contacts(
             most = THROWN * bodies.mass[b] * (wp.length(g) + wp.length(motion.gain[b])) + ROUNDING * size
             bears = wp.min(1.0, most / wp.max(throw, TINY))
         contacts.bears[b] = bears
+        contacts.whole[b] = 0
         b = next_item(work, b)
 
 

@@ -31,6 +31,17 @@ from hooke.solvers.vbd.line_search import keep_loads, step_fraction
 __all__ = ["Turn", "restore_momentum", "solve_islands"]
 
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
+WHOLE, SETTLED = wp.constant(1), wp.constant(2)
+CALM, ROUNDING, SMALLEST = wp.constant(1.0e-4), wp.constant(1.0e-6), wp.constant(1.0e-30)
+
+
+@wp.struct
+class Turn:
+    """What an iteration is about: the time step, the grouping, 0 without contacts, and whether it is the last."""
+
+    dt: wp.float32
+    part: wp.int32
+    last: wp.int32
 
 
 @wp.func
@@ -136,12 +147,6 @@ def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_ve
 
 
 @wp.func
-def gradient_of_body(islands: Islands, n: int):
-    """Keep the right side of a body, which elimination overwrites."""
-    islands.gradient[n] = islands.right[n]
-
-
-@wp.func
 def curvature_along(islands: Islands, rows: JointRows, first: int, last: int):
     """Of what is minimised, along the solution: delta . A delta with A = H + J^T S J."""
     c = float(0.0)
@@ -183,7 +188,7 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
-            changed = changed | (1 - contacts.lone[b]) | (1 - contacts.whole[b])
+            changed = changed | (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 changed = changed | contacts.changed[r]
@@ -201,13 +206,83 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
     return 1 - changed
 
 
-@wp.struct
-class Turn:
-    """What an iteration is about: the time step, the grouping, 0 without contacts, and whether it is the last."""
+@wp.func
+def is_settled(islands: Islands, contacts: BodyContacts, first: int, last: int):
+    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since."""
+    settled = int(1)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            if contacts.whole[b] != SETTLED:
+                settled = 0
+            else:
+                for k in range(contacts.first[b], contacts.first[b + 1]):
+                    if contacts.changed[contacts.row[k]] != 0:
+                        settled = 0
+    return settled
 
-    dt: wp.float32
-    part: wp.int32
-    last: wp.int32
+
+@wp.func
+def load_island(joints: Joints, bodies: Bodies, rows: JointRows, turn: Turn, islands: Islands, contacts: BodyContacts,
+                motion: BodyMotion, first: int, last: int):  # fmt: skip
+    """The equations (1) of an island."""
+    for e in range(islands.block[first], islands.block_end[last - 1]):
+        islands.lower[e] = wp.spatial_matrix()
+    for n in range(first, last):
+        item = islands.item[n]
+        if item >= 0:
+            load_body(islands, bodies, motion, n, item, turn.dt)
+        else:
+            load_joint(islands, rows, n, -1 - item)
+    for n in range(first, last):
+        item = islands.item[n]
+        j = -1 - item
+        if j >= 0:
+            base = rows.base[j]
+            load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
+            load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
+        elif turn.part != 0:
+            load_contacts(islands, contacts, motion, n, item, turn.part)
+    for n in range(first, last):
+        islands.gradient[n] = islands.right[n]
+
+
+@wp.func
+def move_island(islands: Islands, rows: JointRows, motion: BodyMotion, memory: JointMemory, first: int, last: int, fraction: float):
+    """Take a step, or a part of it; how large it is, relative to what it may be at rest."""
+    most = float(0.0)
+    for n in range(first, last):
+        item = islands.item[n]
+        delta = fraction * islands.right[n]
+        if item >= 0:
+            way, pull = motion.way[item], motion.target[item] - motion.way[item]
+            still = CALM * wp.length(pull) + ROUNDING * wp.length(way)
+            arm = wp.sqrt(wp.trace(motion.inertia[item]) * motion.lightness[item])
+            size = wp.length(wp.spatial_top(delta)) + arm * wp.length(wp.spatial_bottom(delta))
+            most = wp.max(most, size / wp.max(still, SMALLEST))
+            move_body(motion, item, delta)
+        else:
+            take_efforts(rows, memory, -1 - item, islands.right[n])
+    return most
+
+
+@wp.func
+def solve_group(islands: Islands, rows: JointRows, contacts: BodyContacts, motion: BodyMotion, memory: JointMemory, turn: Turn,
+                followed: int, first: int, last: int):  # fmt: skip
+    """After the solve of a group with contacts: how far to go, and what is known of it afterwards."""
+    fraction = float(1.0)
+    if followed == 0:
+        curvature = curvature_along(islands, rows, first, last)
+        fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
+    if turn.last != 0:
+        keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
+    size = move_island(islands, rows, motion, memory, first, last, fraction)
+    state = wp.where(fraction == 1.0, WHOLE, 0)
+    if followed != 0 and size <= 1.0:
+        state = SETTLED
+    for n in range(first, last):
+        if islands.item[n] >= 0:
+            contacts.whole[islands.item[n]] = state
 
 
 @wp.kernel(enable_backward=False)
@@ -220,44 +295,15 @@ def solve_islands(
     while k >= 0:
         if k < islands.count[0]:
             first, last = islands.first[k], islands.first[k + 1]
-            for e in range(islands.block[first], islands.block_end[last - 1]):
-                islands.lower[e] = wp.spatial_matrix()
-            followed = int(0)
-            if turn.part != 0:
+            if turn.part == 0:
+                load_island(joints, bodies, rows, turn, islands, contacts, motion, first, last)
+                eliminate(islands, first, last)
+                move_island(islands, rows, motion, memory, first, last, 1.0)
+            elif is_settled(islands, contacts, first, last) == 0:
                 followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
-            for n in range(first, last):
-                item = islands.item[n]
-                if item >= 0:
-                    load_body(islands, bodies, motion, n, item, turn.dt)
-                else:
-                    load_joint(islands, rows, n, -1 - item)
-            for n in range(first, last):
-                item = islands.item[n]
-                j = -1 - item
-                if j >= 0:
-                    base = rows.base[j]
-                    load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
-                    load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
-                elif turn.part != 0:
-                    load_contacts(islands, contacts, motion, n, item, turn.part)
-            for n in range(first, last):
-                gradient_of_body(islands, n)
-            eliminate(islands, first, last)
-            fraction = float(1.0)
-            if turn.part != 0:
-                if followed == 0:
-                    curvature = curvature_along(islands, rows, first, last)
-                    fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
-                if turn.last != 0:
-                    keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
-            for n in range(first, last):
-                item = islands.item[n]
-                if item >= 0:
-                    move_body(motion, item, fraction * islands.right[n])
-                    if turn.part != 0:
-                        contacts.whole[item] = wp.where(fraction == 1.0, 1, 0)
-                else:
-                    take_efforts(rows, memory, -1 - item, islands.right[n])
+                load_island(joints, bodies, rows, turn, islands, contacts, motion, first, last)
+                eliminate(islands, first, last)
+                solve_group(islands, rows, contacts, motion, memory, turn, followed, first, last)
         k = next_item(work, k)
 
 
