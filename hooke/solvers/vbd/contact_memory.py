@@ -31,6 +31,7 @@ __all__ = ["ContactPast", "begin_contacts", "finish_contacts", "forget_contacts"
            "sort_contacts", "weigh_contacts"]  # fmt: skip
 
 FEW_ROWS = wp.constant(24)
+AROUND = wp.constant(4.0)  # ways of a step within which a row is looked at
 THROWN = wp.constant(2.0)  # acceleration over gravity that forces taken over may cause
 ROUNDING = wp.constant(1.0e-3)
 
@@ -76,7 +77,7 @@ def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
 
 
 @wp.func
-def kept_force(past: ContactPast, pair: wp.vec2i, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
+def kept_force(past: ContactPast, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
     """The force of the same row in the step before, turned with its normal."""
     force = wp.vec3(0.0)
     for k in range(past.first[b], past.first[b + 1]):
@@ -100,6 +101,54 @@ def steady_share(motion: BodyMotion, a: int, b: int, fall: float, dt: float):
     return wp.where(most > 0.0, fall / wp.max(most, TINY), 1.0)
 
 
+@wp.func
+def fall_of(bodies: Bodies, gravity: wp.array(dtype=wp.vec3), b: int, dt: float):
+    """|g| h^2 in the world of a body."""
+    world = bodies.world[b]
+    return dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
+
+
+@wp.func
+def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: RigidRows, r: int, a: int, b: int):
+    """Where the bodies of a row meet: at the middle between both surfaces."""
+    n = rows.normal[r]
+    arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
+    arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
+    between = wp.vec3(0.0)
+    if b >= 0:
+        between = between + motion.com[b]
+    if a >= 0:
+        between = between - motion.com[a]
+    between = between + (arm1 - arm0)
+    contacts.normal[r] = n
+    contacts.lever0[r] = arm0 + 0.5 * between
+    contacts.lever1[r] = arm1 - 0.5 * between
+    contacts.gap[r] = wp.dot(n, between)
+
+
+@wp.func
+def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, fall: float,
+              dt: float):  # fmt: skip
+    """Whether a row may act in this step, and the mass that it moves; the bodies of one that may are counted."""
+    n, gap = contacts.normal[r], contacts.gap[r]
+    arm0, arm1 = contacts.lever0[r], contacts.lever1[r]
+    v = point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0)
+    reach = dt * wp.max(-wp.dot(n, v), 0.0) + fall
+    near = gap <= reach or wp.length_sq(kept) > 0.0
+    if near or gap <= AROUND * (dt * wp.length(v) + fall):
+        contacts.body[r] = wp.vec2i(a, b)
+        contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
+        contacts.reach[r] = reach
+        contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
+        contacts.inside[r] = wp.where(near, NEAR, 0)
+        if may_move(motion, a):
+            take_number(a, contacts.filled)
+        if may_move(motion, b):
+            take_number(b, contacts.filled)
+        if not (may_move(motion, a) and may_move(motion, b)):
+            contacts.inside[r] = contacts.inside[r] | BOTH
+
+
 @wp.kernel(enable_backward=False)
 def begin_contacts(
     work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
@@ -110,54 +159,27 @@ def begin_contacts(
     while r >= 0:
         contacts.body[r] = wp.vec2i(-1, -1)
         contacts.load[r] = wp.vec3(0.0)
+        contacts.changed[r] = 0
         if r < live_count(rows):
             s, t = rows.shape0[r], rows.shape1[r]
             if s >= 0 and t >= 0:
                 a, b = shapes.body[s], shapes.body[t]
                 if may_move(motion, a) or may_move(motion, b):
-                    n = rows.normal[r]
-                    arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
-                    arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
-                    between = wp.vec3(0.0)
-                    if b >= 0:
-                        between = between + motion.com[b]
-                    if a >= 0:
-                        between = between - motion.com[a]
-                    between = between + (arm1 - arm0)
-                    arm0, arm1 = arm0 + 0.5 * between, arm1 - 0.5 * between
-                    gap = wp.dot(n, between)
-                    contacts.body[r] = wp.vec2i(a, b)
-                    contacts.normal[r] = n
-                    contacts.lever0[r] = arm0
-                    contacts.lever1[r] = arm1
-                    contacts.gap[r] = gap
-                    contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
-                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-gap, 0.0), 0.0)
+                    place_row(contacts, bodies, motion, rows, r, a, b)
+                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
                     contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
                     contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
                     contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
                     owner = b
                     if not may_move(motion, b):
                         owner = a
-                    world = bodies.world[owner]
-                    fall = dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
-                    share = options.gamma * steady_share(motion, a, b, fall, dt)
-                    kept = share * kept_force(past, contacts.body[r], owner, wp.vec2i(s, t), rows.point_id[r], n)
+                    fall, n = fall_of(bodies, gravity, owner, dt), contacts.normal[r]
+                    kept = kept_force(past, owner, wp.vec2i(s, t), rows.point_id[r], n)
+                    kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
                     if options.hard == 0:
                         kept = kept - wp.dot(kept, n) * n
                     contacts.force[r] = kept
-                    closing = -wp.dot(n, point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0))
-                    reach = dt * wp.max(closing, 0.0) + fall
-                    near = gap <= reach or wp.length_sq(kept) > 0.0
-                    contacts.reach[r] = reach
-                    contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
-                    contacts.inside[r] = wp.where(near, NEAR, 0)
-                    if may_move(motion, a):
-                        take_number(a, contacts.filled)
-                    if may_move(motion, b):
-                        take_number(b, contacts.filled)
-                    if not (may_move(motion, a) and may_move(motion, b)):
-                        contacts.inside[r] = contacts.inside[r] | BOTH
+                    begin_row(contacts, bodies, motion, r, a, b, kept, fall, dt)
         r = next_item(work, r)
 
 

@@ -130,9 +130,9 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
         mine = {j: ends[j] for b in group for j in joints_of.get(b, ())}
         _append_island(group, joints_of, mine, lists, start_block, (parent, child), node_of_body)
     islands = Islands()
+    lists["block_end"] = lists["block"][1:]
     for name, values in {**lists, **start_block, "node_of_body": node_of_body}.items():
         setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
-    islands.block_end = islands.block[1:]
     islands.count = wp.array([len(groups)], dtype=wp.int32, device=device)
     nodes, blocks = len(lists["item"]), len(lists["row"])
     islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
