@@ -55,17 +55,17 @@ class ContactOptions:
 
 @wp.struct
 class BodyContacts:
-    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect. ``lone``
-    is 1 for a body of a group without rows to others, ``whole`` for one that took a whole step in the solve
-    before, 2 where that was the last that was needed,
-    ``total`` is the mass of its group, and
-    ``bears`` the share of the multipliers that it takes over from the step before.
+    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order.
 
-    ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``blow`` a force
-    that surely stops that, ``began`` the size of the multiplier at the start, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
-    multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
-    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters,
-    ``trust`` the share of the load that the last iteration did not change.
+    Of rows: ``body`` is (-1, -1) for one without effect; ``mass`` is what a row moves, ``reach`` the way that it may close in the step,
+    ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of the groupings it is
+    within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same without its bounds,
+    ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
+    ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters, ``trust`` the
+    share of the load that the last iteration did not change.
+
+    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
+    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before.
     """
 
     body: wp.array(dtype=wp.vec2i)

@@ -13,7 +13,7 @@ from hooke.model.check import check_coloring
 from hooke.model.enums import BodyFlags, ShapeFlags
 from hooke.model.tables import UNLIMITED
 
-__all__ = ["check_bodies", "is_joint_of", "warn_of_rigid_contacts"]
+__all__ = ["check_bodies", "is_joint_of"]
 
 _ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
 _FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
@@ -176,21 +176,3 @@ def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
     if held.count:
         found.append(("a particle is attached to it", held.arrays["body"].numpy()))
     return found
-
-
-def warn_of_rigid_contacts(tables: dict[str, Any]) -> None:
-    """Say that bodies pass through each other, where there are shapes that would meet."""
-    if not tables["shape"].count:
-        return
-    shapes, body = tables["shape"].arrays, tables["body"].arrays
-    meets = ((shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_SHAPES)) != 0) & (shapes["collision_group"].numpy() != 0)
-    owner = shapes["body"].numpy()[meets]
-    dynamic = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
-    moving = np.append(dynamic, False)[owner]
-    if moving.any() and len(np.unique(np.where(owner < 0, -1, owner))) > 1:
-        b = int(owner[np.flatnonzero(moving)[0]])
-        warnings.warn(
-            f"SolverVBD: rigid contacts are not solved yet: body {body['label'][b]!r} (index {b}) and others pass through what their "
-            "shapes touch",
-            stacklevel=4,
-        )

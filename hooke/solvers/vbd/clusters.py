@@ -7,8 +7,8 @@ are solved together: islands are joined, in the order of the rows of contacts, a
 
 (n bodies and joints, edges: their joints' ends, and pairs of bodies that touch; ``dense`` is MOST in small scenes and DENSE in large
 ones). With (1) the elimination by least degree fills in at most dense / 2 blocks for each node, so the room for it is known beforehand:
-a graph with LOOPS edges more than nodes has at most 2 LOOPS - 2 nodes with more than two neighbours. What is not joined is within one group of a second grouping, which begins with
-the pairs that the first keeps apart, and the iterations take turns between the two.
+a graph with LOOPS edges more than nodes has at most 2 LOOPS - 2 nodes with more than two neighbours. What is not joined is within one
+group of a second grouping, which begins with the pairs that the first keeps apart, and the iterations take turns between the two.
 
 Groups are not coloured: all take their steps at once. The stiffness of a row between two groups counts twice on both sides, which
 bounds what the other one does, since k (a - b)^2 / 2 <= k (a^2 + b^2).
@@ -39,8 +39,8 @@ SMALL = 600
 class Groups:
     """Small islands, and the group that each is in. The nodes of island i are ``item[first[i]] ...``, as in :class:`Islands`.
 
-    ``of_body`` is the island of a body, -1 of one that does not move or is in a large island; ``of_joint`` the place of a joint among
-    the nodes of its group. ``dense``, ``most`` and ``loops`` are those of (1). ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
+    ``of_body`` is the island of a body, -1 of one that does not move or is in a large island. ``dense``, ``most`` and ``loops`` are those
+    of (1). ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
     """
 
     first: wp.array(dtype=wp.int32)
@@ -98,10 +98,11 @@ def make_room(groups: Groups, bodies: int, joints: int, shared: Islands | None, 
     room = Islands()
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
-    for name, dtype, size in (
+    numbers: tuple[tuple[str, Any, int], ...] = (
         ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
         ("lower", wp.spatial_matrix, blocks * nodes), ("scaled", wp.spatial_matrix, blocks * nodes),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for name, dtype, size in numbers:
         setattr(room, name, wp.zeros(size, dtype=dtype, device=device) if shared is None else getattr(shared, name))
     return room
 

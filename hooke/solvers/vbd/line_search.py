@@ -35,7 +35,7 @@ def step_of_point(islands: Islands, motion: BodyMotion, b: int, lever: wp.vec3, 
 
 @wp.func
 def step_of_row(islands: Islands, contacts: BodyContacts, motion: BodyMotion, r: int, first: int, last: int):
-    """du of a whole step."""
+    """The motion of body 1 relative to body 0 in a whole step."""
     pair = contacts.body[r]
     one = step_of_point(islands, motion, pair[1], contacts.lever1[r], first, last)
     return one - step_of_point(islands, motion, pair[0], contacts.lever0[r], first, last)
@@ -55,7 +55,9 @@ def share_of(contacts: BodyContacts, r: int, part: int):
 
 
 @wp.func
-def slope(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, curvature: float, a: float):
+def slope(
+    islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, curvature: float, a: float
+):
     """(1)."""
     total = -curvature * (1.0 - a)
     for n in range(first, last):

@@ -50,6 +50,7 @@ class RigidContacts:
         self._device, self._bodies = recorder.device, tables["body"].count
         self.none = allocate(BodyContacts, 0, self._device)
         self.rows: Any = None
+        self._past: Any = None
         self.room = -1
         self._joints = tables["joint"].count
         self.large: Islands | None = None
@@ -57,7 +58,16 @@ class RigidContacts:
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
-        rows = [begin_contacts, list_contacts, sort_contacts, weigh_contacts, set_penalties, judge_contacts, finish_contacts, remember_lists]
+        rows = [
+            begin_contacts,
+            list_contacts,
+            sort_contacts,
+            weigh_contacts,
+            set_penalties,
+            judge_contacts,
+            finish_contacts,
+            remember_lists,
+        ]
         return [*rows, form_groups, order_groups, find_lone_groups]
 
     def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
@@ -101,7 +111,7 @@ class RigidContacts:
         given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears")}
         lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
         self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
-        old = None if self.room < 0 else self._past
+        old = self._past
         first = wp.zeros(sizes, dtype=wp.int32, device=self._device)
         self._past = allocate(ContactPast, room, self._device, first=first, row=wp.zeros_like(lists))
         self._past.feature.fill_(-1)
@@ -141,7 +151,9 @@ class RigidContacts:
         launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
         for part, islands in ((1, self._first), (2, self._second)):
-            launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part, *room_of(self._groups)], [islands])
+            launch(
+                order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part, *room_of(self._groups)], [islands]
+            )
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
