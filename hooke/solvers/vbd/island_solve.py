@@ -13,7 +13,15 @@ matrices: a mass ratio or a stiffness cancels no digits, as it would in H + J^T 
 import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math.blocks import eliminate_column, substitute_back
+from hooke.math.blocks import (
+    add_to_block,
+    clear_block,
+    copy_block,
+    eliminate_column,
+    store_block,
+    store_diagonal,
+    substitute_back,
+)
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
 from hooke.solvers.vbd.islands import Islands
@@ -32,41 +40,24 @@ def six_of(code: int):
 @wp.func
 def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: int, dt: float):
     """The equations of a body without its joints; one that has stopped to be dynamic stays."""
-    islands.diagonal[n] = wp.identity(n=6, dtype=wp.float32)
-    islands.right[n] = wp.spatial_vector()
+    matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
     if motion.moves[b] != 0:
-        islands.diagonal[n] = inertial_matrix(bodies, motion, b, dt)
-        islands.right[n] = inertial_force(bodies, motion, b, dt)
+        matrix = inertial_matrix(bodies, motion, b, dt)
+        force = inertial_force(bodies, motion, b, dt)
+    store_block(n, matrix, force, islands.diagonal)
 
 
 @wp.func
-def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.spatial_matrix, base: wp.spatial_vector,
-             stiffening: wp.mat33):  # fmt: skip
-    """What a joint adds to the equations of one of its bodies, and the block between them."""
+def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=wp.spatial_matrix), j: int,
+             base: wp.array(dtype=wp.spatial_vector), stiffening: wp.mat33):  # fmt: skip
+    """What joint ``j`` adds to the equations of one of its bodies, and the block between them."""
     if block != -1:
-        across = rates
+        place = wp.where(block >= 0, block, -2 - block)
         if motion.moves[b] == 0:
-            across = wp.spatial_matrix()
+            clear_block(place, islands.lower)
         else:
-            n = islands.node_of_body[b]
-            islands.right[n] = islands.right[n] + wp.transpose(rates) * base
-            for i in range(3):
-                for k in range(3):
-                    islands.diagonal[n][3 + i, 3 + k] += stiffening[i, k]
-        if block >= 0:
-            islands.lower[block] = across
-        else:
-            islands.lower[-2 - block] = wp.transpose(across)
-
-
-@wp.func
-def load_joint(islands: Islands, rows: JointRows, n: int, j: int):
-    """The rows of a joint."""
-    d = wp.spatial_matrix()
-    for i in range(six_of(j)):
-        d[i, i] = -rows.slack[j][i]
-    islands.diagonal[n] = d
-    islands.right[n] = -rows.residual[j]
+            copy_block(place, j, block >= 0, rates, islands.lower)
+            add_to_block(islands.node_of_body[b], stiffening, wp.transpose(rates[j]) * base[j], islands.diagonal)
 
 
 @wp.func
@@ -105,34 +96,32 @@ def solve_islands(
     k = first_item(work, wp.tid())
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
-        for e in range(islands.block[first], islands.block[last]):
-            islands.lower[e] = wp.spatial_matrix()
+        for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
+            clear_block(islands.fill[e], islands.lower)
         for n in range(first, last):
             item = islands.item[n]
             if item >= 0:
                 load_body(islands, bodies, motion, n, item, dt)
             else:
-                load_joint(islands, rows, n, -1 - item)
+                store_diagonal(n, -1 - item, rows.slack, rows.residual, islands.diagonal)
         for n in range(first, last):
             j = -1 - islands.item[n]
             if j >= 0:
-                base = rows.base[j]
-                load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
-                load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
+                load_end(islands, motion, joints.child[j], islands.child[j], rows.child, j, rows.base, rows.stiffen_child[j])
+                load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent, j, rows.base, rows.stiffen_parent[j])
         for n in range(first, last):
-            sign = wp.where(islands.item[n] >= 0, 1.0, -1.0)
             eliminate_column(
-                n, sign, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.diagonal,
-                islands.right, islands.lower, islands.scaled,
+                n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
+                islands.lower, islands.scaled, islands.solution,
             )  # fmt: skip
         for back in range(last - first):
             n = last - 1 - back
-            substitute_back(n, islands.block[n], islands.block[n + 1], islands.row, islands.scaled, islands.right)
+            substitute_back(n, islands.block[n], islands.block[n + 1], islands.row, islands.item, islands.scaled, islands.solution)
             item = islands.item[n]
             if item >= 0:
-                move_body(motion, item, islands.right[n])
+                move_body(motion, item, islands.solution[n])
             else:
-                take_efforts(rows, memory, -1 - item, islands.right[n])
+                take_efforts(rows, memory, -1 - item, islands.solution[n])
         k = next_item(work, k)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.math.blocks import Rows
+
 __all__ = ["Islands", "find_islands", "make_islands"]
 
 
@@ -22,7 +24,8 @@ class Islands:
 
     Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ... block[n + 1]``, each with the node of
     its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in. ``child`` and ``parent`` are the blocks that the
-    rows of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one.
+    rows of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one. The other blocks of
+    island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to ``first_fill[k + 1]``.
     """
 
     first: wp.array(dtype=wp.int32)
@@ -33,11 +36,13 @@ class Islands:
     target: wp.array(dtype=wp.int32)
     child: wp.array(dtype=wp.int32)
     parent: wp.array(dtype=wp.int32)
+    first_fill: wp.array(dtype=wp.int32)
+    fill: wp.array(dtype=wp.int32)
     node_of_body: wp.array(dtype=wp.int32)
-    diagonal: wp.array(dtype=wp.spatial_matrix)
-    right: wp.array(dtype=wp.spatial_vector)
-    lower: wp.array(dtype=wp.spatial_matrix)
-    scaled: wp.array(dtype=wp.spatial_matrix)
+    diagonal: wp.array(dtype=Rows)
+    lower: wp.array(dtype=Rows)
+    scaled: wp.array(dtype=Rows)
+    solution: wp.array(dtype=wp.spatial_vector)
 
 
 def find_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray) -> list[list[int]]:
@@ -118,8 +123,8 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
         ends[j] = [b for b in (int(parent[j]), int(child[j])) if movable[b]]
         for b in ends[j]:
             joints_of.setdefault(b, []).append(j)
-    lists: dict[str, list[int]] = {name: [0] if name in ("first", "block", "pair") else [] for name in
-                                   ("first", "item", "block", "row", "pair", "target")}  # fmt: skip
+    starts, rest = ("first", "block", "pair", "first_fill"), ("item", "row", "target", "fill")
+    lists: dict[str, list[int]] = {**{name: [0] for name in starts}, **{name: [] for name in rest}}
     start_block = {"child": np.full(len(parent), -1, np.int32), "parent": np.full(len(parent), -1, np.int32)}
     node_of_body = np.full(len(moves), -1, np.int32)
     for group in groups:
@@ -129,10 +134,10 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
     for name, values in {**lists, **start_block, "node_of_body": node_of_body}.items():
         setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
     nodes, blocks = len(lists["item"]), len(lists["row"])
-    islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
-    islands.right = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
-    islands.lower = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
-    islands.scaled = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
+    islands.diagonal = wp.zeros(nodes, dtype=Rows, device=device)
+    islands.lower = wp.zeros(blocks, dtype=Rows, device=device)
+    islands.scaled = wp.zeros(blocks, dtype=Rows, device=device)
+    islands.solution = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
     return islands
 
 
@@ -159,9 +164,14 @@ def _append_island(
     for rows in columns:
         lists["target"] += [block_of[rows[f], rows[e]] for e in range(len(rows)) for f in range(e)]
         lists["pair"].append(len(lists["target"]))
+    filled = set(block_of.values())
     for j in ends:
         for end, body in (("parent", int(bodies[0][j])), ("child", int(bodies[1][j]))):
             if body >= 0 and body in place:
                 b, n = place[body], place[-1 - j]
-                start_block[end][j] = block_of[b, n] if b < n else -2 - block_of[n, b]
+                block = block_of[min(b, n), max(b, n)]
+                start_block[end][j] = block if b < n else -2 - block
+                filled.discard(block)
+    lists["fill"] += sorted(filled)
+    lists["first_fill"].append(len(lists["fill"]))
     lists["first"].append(len(lists["item"]))

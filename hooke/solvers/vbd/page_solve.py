@@ -21,7 +21,7 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.joints import JOINTS
 from hooke.joints.dispatch import is_at_com
 from hooke.joints.rotation import rotation_vector
-from hooke.math.blocks import eliminate_column
+from hooke.math.blocks import solve_block
 from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.bodies import RigidBodies
@@ -46,14 +46,10 @@ _REFUSED = [int(kind.code) for kind in JOINTS if kind.at_com and (kind.one_sided
 
 @wp.struct
 class PageSystem:
-    """Blocks of single bodies and their right sides, and the joints of every body."""
+    """The joints of every body: those from ``first[b]`` on to that of the next, as 2 j for a child and 2 j + 1 for a parent."""
 
     first: wp.array(dtype=wp.int32)
     source: wp.array(dtype=wp.int32)
-    diagonal: wp.array(dtype=wp.spatial_matrix)
-    right: wp.array(dtype=wp.spatial_vector)
-    none: wp.array(dtype=wp.int32)
-    no_block: wp.array(dtype=wp.spatial_matrix)
 
 
 @wp.func
@@ -140,7 +136,7 @@ def block_of(w: PageWrench):
 @wp.kernel(enable_backward=False)
 def sweep_page(
     work: Work, color: wp.array(dtype=wp.int32), options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies,
-    inputs: JointInputs, memory: PageMemory, dt: float, system: PageSystem, motion: PageBodyMotion,
+    inputs: JointInputs, memory: PageMemory, system: PageSystem, dt: float, motion: PageBodyMotion,
 ):  # fmt: skip
     """A Newton step of every body of a colour, in place."""
     i = first_item(work, wp.tid())
@@ -167,13 +163,8 @@ def sweep_page(
                     )
                     omega = turn_rate(motion, joints.child[j], dt) - turn_rate(motion, joints.parent[j], dt)
                     w = page_wrench(w, options, joints, dofs, inputs, memory, now, before, omega, j, side, dt)
-            system.diagonal[b] = block_of(w)
-            system.right[b] = wp.spatial_vector(w.f[0], w.f[1], w.f[2], w.t[0], w.t[1], w.t[2])
-            eliminate_column(
-                b, 1.0, 0, 0, 0, system.none, system.none, system.diagonal, system.right, system.no_block, system.no_block
-            )
-            half = 0.5 * wp.spatial_bottom(system.right[b])
-            motion.q[b] = turned_pose(q, half, com + wp.spatial_top(system.right[b]), bodies.com[b])
+            step = solve_block(block_of(w), wp.spatial_vector(w.f[0], w.f[1], w.f[2], w.t[0], w.t[1], w.t[2]))
+            motion.q[b] = turned_pose(q, 0.5 * wp.spatial_bottom(step), com + wp.spatial_top(step), bodies.com[b])
         i = next_item(work, i)
 
 
@@ -240,13 +231,8 @@ class PageBodies(RigidBodies):
     def bind(self) -> None:
         """As of the default formulation; and rest rotations and angles of joints, the colours."""
         super().bind()
-        system, device, count = PageSystem(), self._device, self._tables["body"].count
-        system.first, system.source = self._first, self._source
-        system.diagonal = wp.zeros(count, dtype=wp.spatial_matrix, device=device)
-        system.right = wp.zeros(count, dtype=wp.spatial_vector, device=device)
-        system.none = wp.zeros(1, dtype=wp.int32, device=device)
-        system.no_block = wp.zeros(1, dtype=wp.spatial_matrix, device=device)
-        self._system = system
+        self._system = PageSystem()
+        self._system.first, self._system.source = self._first, self._source
         self._colors = [group for group in self._model.body_color_groups if len(group)]
         if self._joint_count:
             self._bind_rest()
@@ -308,8 +294,8 @@ class PageBodies(RigidBodies):
     def _iterate(self, number: int, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
-            inputs = [color, *self._page_tables, self._page_memory, dt]
-            self._recorder.launch(sweep_page, len(color), inputs, [self._system, self._page])
+            inputs = [color, *self._page_tables, self._page_memory, self._system, dt]
+            self._recorder.launch(sweep_page, len(color), inputs, [self._page])
         if self._joint_count:
             self._recorder.launch(update_page, self._joint_count, [*self._page_tables, self._page, dt], [self._page_memory])
 
