@@ -13,16 +13,11 @@ from hooke.joints.layout import JointLayout
 from hooke.model.enums import BodyFlags
 from hooke.model.motion import compose, inverse_pose
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
+from hooke.solvers.vbd.hysteresis import find_hysteresis, remember_bends
 from hooke.solvers.vbd.island_solve import restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
-from hooke.solvers.vbd.joint_rows import (
-    JointInputs,
-    JointMemory,
-    JointOptions,
-    JointRows,
-    begin_joints,
-    linearise_joints,
-)
+from hooke.solvers.vbd.joint_frames import JointInputs, JointMemory, JointOptions
+from hooke.solvers.vbd.joint_rows import JointRows, begin_joints, linearise_joints
 from hooke.solvers.vbd.workspace import Workspace, allocate
 
 __all__ = ["RigidBodies"]
@@ -74,6 +69,7 @@ class RigidBodies:
         self._island_count = len(self._islands.first) - 1
         self._gather(parent, child)
         self._rest = wp.array(self._rest_poses(joints), dtype=wp.transform, device=self._device)
+        self._hysteresis = find_hysteresis(self._model, self._tables, self._device)
 
     def _gather(self, parent: np.ndarray, child: np.ndarray) -> None:
         """Which wrenches of joints are applied to each body."""
@@ -123,6 +119,7 @@ class RigidBodies:
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         joints = [begin_joints, linearise_joints, restore_momentum] if self._joint_count else []
+        joints += [remember_bends] if self._hysteresis.acts else []
         return [begin_bodies, predict_bodies, solve_islands, finish_bodies, *joints]
 
     # ---- the step
@@ -130,7 +127,8 @@ class RigidBodies:
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
-        return values, pointers(control, self.hard, self._rest, self._islands.first)
+        given = (self.hard, self._rest, self._islands.first, self._hysteresis.eps_max, self._hysteresis.tau)
+        return values, self._hysteresis.acts, pointers(control, *given)
 
     def launch(self, iterations: int, states: tuple[Any, Any], control: Any, dt: float) -> None:
         """All launches of a step."""
@@ -168,6 +166,8 @@ class RigidBodies:
     def _finish(self, states: tuple[Any, Any], dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
+        if self._hysteresis.acts:
+            launch(remember_bends, self._joint_count, [*self._joint_tables, self._inputs, dt], [self._memory])
         outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, self._motion, state_in.body_q, dt], outputs)
         if self._joint_count:
@@ -201,6 +201,7 @@ class RigidBodies:
             if array is not None:
                 setattr(inputs, name, array)
         inputs.rest, inputs.hard = self._rest, self.hard
+        inputs.eps_max, inputs.tau = self._hysteresis.eps_max, self._hysteresis.tau
         return inputs
 
     @property

@@ -25,7 +25,8 @@ from hooke.math.blocks import (
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
 from hooke.solvers.vbd.islands import Islands
-from hooke.solvers.vbd.joint_rows import JointMemory, JointRows
+from hooke.solvers.vbd.joint_frames import JointMemory
+from hooke.solvers.vbd.joint_rows import JointRows
 
 __all__ = ["restore_momentum", "solve_islands"]
 

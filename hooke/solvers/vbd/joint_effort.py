@@ -13,6 +13,10 @@ S is so stiff that the joint sticks below the friction. Newton's method on (1) r
 follows from the effort that the last iteration solved for, as in primal-dual active sets: a part leaves the line when that effort is
 out of bounds, and returns when the line at x is within them again, or beyond the other bound. Judging by x alone would let a stiff
 limit act in every other iteration only.
+
+A velocity limit v takes the place of (1) where the coordinate would leave x_0 +- h v: a hard row holds it at that bound with whatever
+effort R that takes, and lets go when R - (1) at the bound would have to pull outwards. The efforts of (1) need not be solved for
+against each other then: a drive may be as stiff as it likes.
 """
 
 import warp as wp
@@ -20,10 +24,22 @@ import warp as wp
 from hooke.model.enums import JointTargetMode
 from hooke.model.tables import JointDofs
 
-__all__ = ["UNLIMITED", "Coordinate", "Effort", "add_bounded", "add_line", "dof_effort", "limit_effort"]
+__all__ = [
+    "NO_VELOCITY_LIMIT",
+    "UNLIMITED",
+    "Coordinate",
+    "Effort",
+    "add_bounded",
+    "add_line",
+    "dof_effort",
+    "limit_effort",
+    "limited_effort",
+]
 
 NO_BOUND = wp.constant(1.0e30)
 UNLIMITED = wp.constant(0.99e10)
+NO_VELOCITY_LIMIT = wp.constant(1.0e6)
+"""The default of ``velocity_limit``, which does not act."""
 VELOCITY_MODE = wp.constant(int(JointTargetMode.VELOCITY))
 EFFORT_MODE = wp.constant(int(JointTargetMode.EFFORT))
 
@@ -137,3 +153,41 @@ def dof_effort(dofs: JointDofs, d: int, c: Coordinate, dt: float, modes: wp.vec3
     solved = solved_effort(c, e, ke, side - c.x)
     e = limit_effort(e, bounds, ke, dofs.limit_kd[d], c.x, c.start, solved, dt, modes[2])
     return e, wp.vec3(drive, friction, e.mode)
+
+
+@wp.func
+def at_bound(dofs: JointDofs, d: int, c: Coordinate, bound: float, dt: float):
+    """The sum of the parts at another place, and their modes: nothing that was solved for is known there."""
+    way = bound - c.x
+    c.stretch += way
+    c.left -= way
+    c.x = bound
+    c.solved = 0
+    e, modes = dof_effort(dofs, d, c, dt, wp.vec3(0.0))
+    return e.pull + e.constant, modes
+
+
+@wp.func
+def limited_effort(dofs: JointDofs, d: int, c: Coordinate, dt: float, modes: wp.vec4, most: float):
+    """:func:`dof_effort` with a velocity limit; the fourth mode is the sign of the bound that it holds the coordinate at."""
+    side = modes[3]
+    parts = wp.vec3(modes[0], modes[1], modes[2])
+    held = Effort()
+    if most < NO_VELOCITY_LIMIT:
+        if side != 0.0:
+            rest, parts = at_bound(dofs, d, c, c.start + side * most * dt, dt)
+            held.constant = c.effort
+            if side * (c.effort - rest) > 0.0:
+                side = 0.0
+                c.solved = 0
+                parts[0] = -parts[0]  # a saturated drive that lets go returns to its line
+        elif wp.abs(c.x - c.start) > most * dt:
+            side = wp.sign(c.x - c.start)
+            _rest, parts = at_bound(dofs, d, c, c.start + side * most * dt, dt)
+    else:
+        side = 0.0
+    if side != 0.0:
+        held = add_line(held, c.hard, c.start + side * most * dt - c.x)
+    else:
+        held, parts = dof_effort(dofs, d, c, dt, parts)
+    return held, wp.vec4(parts[0], parts[1], parts[2], side)

@@ -20,19 +20,24 @@ import warp as wp
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints import JOINTS
 from hooke.joints.dispatch import is_at_com
+from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector
 from hooke.math.blocks import solve_block
 from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.body_motion import begin_bodies
-from hooke.solvers.vbd.joint_rows import JointInputs, JointOptions, begin_joints
+from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
+from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions
+from hooke.solvers.vbd.joint_rows import begin_joints
 from hooke.solvers.vbd.page_rows import (
+    PageBend,
     PageBodyMotion,
     PageMemory,
     PageWrench,
     begin_page_joint,
     joint_at,
+    page_bend,
     page_wrench,
     update_page_joint,
 )
@@ -204,11 +209,29 @@ def finish_page(
 
 
 @wp.kernel(enable_backward=False)
+def remember_page_bends(
+    work: Work, options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies, inputs: JointInputs, motion: PageBodyMotion,
+    memory: PageMemory,
+):  # fmt: skip
+    """The hysteresis at the end of a step; of joints that are switched off or hard only where they are bent."""
+    j = first_item(work, wp.tid())
+    while j >= 0:
+        now, bend = joint_at(joints, bodies, memory, j, motion.q), PageBend()
+        if acts_on_page(joints, j):
+            bend = page_bend(options, dofs, inputs, memory, joints.type[j], joint_place(inputs.layout, j), j, now.angular)
+        memory.stress[j] = bend.stress
+        memory.way[j] = bend.way
+        memory.bent[j] = now.angular
+        j = next_item(work, j)
+
+
+@wp.kernel(enable_backward=False)
 def forget_page(work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), memory: PageMemory):
-    """Joints of selected worlds: penalties at their floors, no multipliers."""
+    """Joints of selected worlds: penalties at their floors, no multipliers, and no stress from the next step on."""
     j = first_item(work, wp.tid())
     while j >= 0:
         if selected[wp.where(world[j] < 0, selected.shape[0] - 1, world[j])]:
+            memory.known[j] = 0
             memory.penalty[j] = wp.vec2(0.0, 0.0)
             memory.drive[j] = wp.spatial_vector()
             memory.multiplier[j] = wp.spatial_vector()
@@ -250,6 +273,7 @@ class PageBodies(RigidBodies):
         dofs_of = self._tables["joint_dof"].arrays
         found = [name for name in ("stiffness", "damping", "armature", "friction") if dofs_of[name].numpy().any()]
         found += ["effort_limit"] if (dofs_of["effort_limit"].numpy() < 1.0e6).any() else []
+        found += ["velocity_limit"] if (dofs_of["velocity_limit"].numpy() < NO_VELOCITY_LIMIT).any() else []
         if found:
             names = ", ".join(f"joint_{name}" for name in found)
             warnings.warn(f"SolverVBD(rigid_compliant_alm=False): {names} do not act in the documented formulation", stacklevel=8)
@@ -271,6 +295,7 @@ class PageBodies(RigidBodies):
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         joints = [begin_bodies, begin_joints, begin_page, update_page] if self._joint_count else []
+        joints += [remember_page_bends] if self._hysteresis.acts else []
         return [predict_page, sweep_page, finish_page, *joints]
 
     def _begin(self, state: Any, control: Any, dt: float) -> None:
@@ -301,11 +326,13 @@ class PageBodies(RigidBodies):
 
     def _finish(self, states: tuple[Any, Any], dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
+        if self._hysteresis.acts:
+            self._recorder.launch(remember_page_bends, self._joint_count, [*self._page_tables, self._page], [self._page_memory])
         outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
         self._recorder.launch(finish_page, bodies.count, [bodies.struct, states[0].body_q, dt], outputs)
 
     def reset(self, selected: wp.array) -> None:
-        """Forget multipliers and penalties of joints in selected worlds."""
+        """Forget multipliers, penalties and hysteresis of joints in selected worlds."""
         if self._joint_count:
             inputs = [self._tables["joint"].arrays["world"], selected]
             self._recorder.launch(forget_page, self._joint_count, inputs, [self._page_memory])
