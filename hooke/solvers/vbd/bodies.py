@@ -148,7 +148,8 @@ class RigidBodies:
         )
         self._inputs = self._joint_inputs(control)
         if self._joint_count:
-            launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])
+            inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
+            launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
@@ -167,7 +168,7 @@ class RigidBodies:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
         if self._hysteresis.acts:
-            launch(remember_bends, self._joint_count, [*self._joint_tables, self._inputs, dt], [self._memory])
+            launch(remember_bends, self._joint_count, [*self._joint_tables, self._inputs], [self._memory])
         outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, self._motion, state_in.body_q, dt], outputs)
         if self._joint_count:
@@ -176,8 +177,7 @@ class RigidBodies:
 
     @property
     def _joint_tables(self) -> list[Any]:
-        tables = self._tables
-        return [tables["joint"].struct, tables["joint_dof"].struct, tables["body"].struct, self._motion]
+        return [self._tables["joint"].struct, self._tables["joint_dof"].struct, self._motion]
 
     def _joint_inputs(self, control: Any) -> JointInputs:
         """Targets and efforts of a control, or the model's."""

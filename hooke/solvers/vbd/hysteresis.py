@@ -31,7 +31,7 @@ from hooke.joints import JOINTS
 from hooke.joints.dispatch import is_elastic
 from hooke.joints.kind import Place
 from hooke.joints.layout import joint_place
-from hooke.model.tables import Bodies, JointDofs, Joints
+from hooke.model.tables import JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.joint_frames import JointInputs, JointMemory, joint_pose, material_dof, structure
 
@@ -122,14 +122,14 @@ def bend_rows(
 
 @wp.kernel(enable_backward=False)
 def remember_bends(
-    work: Work, joints: Joints, dofs: JointDofs, bodies: Bodies, motion: BodyMotion, inputs: JointInputs, dt: float, memory: JointMemory,
+    work: Work, joints: Joints, dofs: JointDofs, motion: BodyMotion, inputs: JointInputs, memory: JointMemory,
 ):  # fmt: skip
     """The stress, strain and direction at the end of a step; of joints that are switched off or hard only the strain."""
     j = first_item(work, wp.tid())
     while j >= 0:
         code, place = joints.type[j], joint_place(inputs.layout, j)
         if is_elastic(code):
-            pose = joint_pose(joints, bodies, motion, memory, j, dt, 0)
+            pose = joint_pose(joints, motion, memory, j, False)
             c, _across, _turn = structure(code, place, dofs, inputs, pose, j)
             strain = wp.spatial_bottom(c)
             stress, heading = wp.vec3(0.0), wp.vec3(0.0)

@@ -34,11 +34,6 @@ MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
 
 
 @wp.func
-def six_of(code: int):
-    return wp.where(code < -2147483647, 0, 6)
-
-
-@wp.func
 def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: int, dt: float):
     """The equations of a body without its joints; one that has stopped to be dynamic stays."""
     matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
@@ -50,7 +45,7 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: i
 
 @wp.func
 def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=wp.spatial_matrix), j: int,
-             base: wp.array(dtype=wp.spatial_vector), stiffening: wp.mat33):  # fmt: skip
+             force: wp.spatial_vector, stiffening: wp.mat33):  # fmt: skip
     """What joint ``j`` adds to the equations of one of its bodies, and the block between them."""
     if block != -1:
         place = wp.where(block >= 0, block, -2 - block)
@@ -58,7 +53,7 @@ def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp
             clear_block(place, islands.lower)
         else:
             copy_block(place, j, block >= 0, rates, islands.lower)
-            add_to_block(islands.node_of_body[b], stiffening, wp.transpose(rates[j]) * base[j], islands.diagonal)
+            add_to_block(islands.node_of_body[b], stiffening, force, islands.diagonal)
 
 
 @wp.func
@@ -76,10 +71,8 @@ def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
 @wp.func
 def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_vector):
     """Efforts and multipliers after a solve."""
-    for i in range(six_of(j)):
-        memory.effort[j][i] = rows.base[j][i] - nu[i]
-        if rows.share[j][i] > 0.0:
-            memory.multiplier[j][i] = memory.multiplier[j][i] - rows.share[j][i] * nu[i] + rows.shift[j][i]
+    memory.effort[j] = rows.base[j] - nu
+    memory.multiplier[j] = memory.multiplier[j] - wp.cw_mul(rows.share[j], nu) + rows.shift[j]  # no share: no shift
 
 
 @wp.kernel(enable_backward=False)
@@ -108,8 +101,19 @@ def solve_islands(
         for n in range(first, last):
             j = -1 - islands.item[n]
             if j >= 0:
-                load_end(islands, motion, joints.child[j], islands.child[j], rows.child, j, rows.base, rows.stiffen_child[j])
-                load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent, j, rows.base, rows.stiffen_parent[j])
+                load_end(
+                    islands, motion, joints.child[j], islands.child[j], rows.child, j, rows.load_child[j], rows.stiffen_child[j]
+                )
+                load_end(
+                    islands,
+                    motion,
+                    joints.parent[j],
+                    islands.parent[j],
+                    rows.parent,
+                    j,
+                    rows.load_parent[j],
+                    rows.stiffen_parent[j],
+                )
         for n in range(first, last):
             eliminate_column(
                 n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,

@@ -14,7 +14,7 @@ from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion, turned
 
 __all__ = [
-    "HARD", "JointInputs", "JointMemory", "JointOptions", "JointPose", "acts", "freedoms", "is_structural", "joint_pose", "material_dof",
+    "HARD", "JointInputs", "JointMemory", "JointOptions", "JointPose", "acts", "begin_joint", "freedoms", "is_structural", "joint_pose", "material_dof",
     "rows_of", "six", "slot", "structure", "wrench_of",
 ]  # fmt: skip
 
@@ -53,7 +53,9 @@ class JointInputs:
 class JointMemory:
     """What is kept between iterations and steps: multipliers, efforts, penalties, pieces of efforts, coordinates.
 
-    ``stress``, ``bent`` and ``heading`` are the hysteresis of bending (:mod:`hooke.solvers.vbd.hysteresis`).
+    ``stress``, ``bent`` and ``heading`` are the hysteresis of bending (:mod:`hooke.solvers.vbd.hysteresis`). What a step begins with and
+    does not change: ``gap`` and levers ``on_child`` and ``on_parent`` of the anchors, their orientations ``base`` (parent) and ``end`` (child),
+    ``rotation`` of one in the other, bases of the ``linear`` and ``angular`` axes, and how stiff rows are that connect the masses.
     """
 
     known: wp.array(dtype=wp.int32)
@@ -65,7 +67,14 @@ class JointMemory:
     now: wp.array(dtype=wp.spatial_vector)
     rate: wp.array(dtype=wp.spatial_vector)
     gap: wp.array(dtype=wp.vec3)
+    on_child: wp.array(dtype=wp.vec3)
+    on_parent: wp.array(dtype=wp.vec3)
+    base: wp.array(dtype=wp.quat)
+    end: wp.array(dtype=wp.quat)
     rotation: wp.array(dtype=wp.quat)
+    linear: wp.array(dtype=wp.quat)
+    angular: wp.array(dtype=wp.quat)
+    scale: wp.array(dtype=wp.vec2)
     coordinates: wp.array(dtype=wp.float32)
     applied: wp.array(dtype=wp.spatial_vector)
     stress: wp.array(dtype=wp.vec3)
@@ -75,30 +84,23 @@ class JointMemory:
 
 @wp.struct
 class JointPose:
-    """Anchors of a joint: relative pose, axes of the parent anchor, levers of the child anchor on both bodies, inverse masses."""
+    """Anchors of a joint: relative pose, axes of the parent anchor, levers of the child anchor on both bodies, bases of its axes.
+
+    ``scale`` is how stiff hard rows are, (linear, angular); 0 where they would move nothing.
+    """
 
     x: wp.transform
     axes: wp.quat
     on_child: wp.vec3
     on_parent: wp.vec3
+    linear: wp.quat
+    angular: wp.quat
     scale: wp.vec2
-    joined: wp.int32
 
 
 @wp.func
 def lever(rotation: wp.quat, anchor: wp.transform, com: wp.vec3):
     return wp.quat_rotate(rotation, wp.transform_get_translation(anchor) - com)
-
-
-@wp.func
-def frame_of(motion: BodyMotion, b: int, at_start: int):
-    """Orientation at the start and the turn since, centre of mass at the start and its way since; of the world for -1."""
-    none = wp.quat(0.0, 0.0, 0.0, 1.0)
-    if b < 0:
-        return none, none, wp.vec3(0.0), wp.vec3(0.0)
-    if at_start != 0:
-        return 1.0 * motion.rotation[b], none, 1.0 * motion.com[b], wp.vec3(0.0)
-    return 1.0 * motion.rotation[b], 1.0 * motion.turn[b], 1.0 * motion.com[b], 1.0 * motion.way[b]
 
 
 @wp.func
@@ -112,29 +114,51 @@ def inverse_scale(bodies: Bodies, motion: BodyMotion, b: int):
 
 
 @wp.func
-def joint_pose(joints: Joints, bodies: Bodies, motion: BodyMotion, memory: JointMemory, j: int, dt: float, at_start: int):
-    """The anchors now, or at the start of the step, which sets the gap that ways are added to."""
+def begin_joint(
+    joints: Joints, dofs: JointDofs, bodies: Bodies, motion: BodyMotion, memory: JointMemory, place: Place, j: int, dt: float
+):
+    """Keep what a step begins with."""
+    child, parent = joints.child[j], joints.parent[j]
+    base, local, com = wp.quat(0.0, 0.0, 0.0, 1.0), wp.transform_get_translation(joints.X_p[j]), wp.vec3(0.0)
+    if parent >= 0:
+        base, local, com = 1.0 * motion.rotation[parent], local - bodies.com[parent], 1.0 * motion.com[parent]
+    on_child, on_parent = lever(motion.rotation[child], joints.X_c[j], bodies.com[child]), wp.quat_rotate(base, local)
+    memory.on_child[j] = on_child
+    memory.on_parent[j] = on_parent
+    memory.gap[j] = (motion.com[child] - com) + (on_child - on_parent)
+    memory.base[j] = base * wp.transform_get_rotation(joints.X_p[j])
+    memory.end[j] = motion.rotation[child] * wp.transform_get_rotation(joints.X_c[j])
+    linear, angular = bases_of_joint(place, dofs.axis)
+    memory.linear[j] = linear
+    memory.angular[j] = angular
+    w = inverse_scale(bodies, motion, child) + inverse_scale(bodies, motion, parent)
+    memory.scale[j] = wp.vec2(0.0, 0.0)
+    if w[0] > 0.0:
+        memory.scale[j] = wp.vec2(HARD / (dt * dt * w[0]), HARD / (dt * dt * wp.max(w[1], 1.0e-20)))
+
+
+@wp.func
+def joint_pose(joints: Joints, motion: BodyMotion, memory: JointMemory, j: int, at_start: bool):
+    """The anchors now, or at the start of the step."""
     pose = JointPose()
     child, parent = joints.child[j], joints.parent[j]
-    rotation_c, turn_c, com_c, way_c = frame_of(motion, child, at_start)
-    rotation_p, turn_p, com_p, way_p = frame_of(motion, parent, at_start)
-    local_p = wp.transform_get_translation(joints.X_p[j])
-    if parent >= 0:
-        local_p = local_p - bodies.com[parent]
-    r_c = lever(rotation_c, joints.X_c[j], bodies.com[child])
-    r_p = wp.quat_rotate(rotation_p, local_p)
-    if at_start != 0:
-        memory.gap[j] = (com_c - com_p) + (r_c - r_p)
+    turn_c, way_c = wp.quat(0.0, 0.0, 0.0, 1.0), wp.vec3(0.0)
+    turn_p, way_p = turn_c, way_c
+    if not at_start:
+        turn_c, way_c = 1.0 * motion.turn[child], 1.0 * motion.way[child]
+        if parent >= 0:
+            turn_p, way_p = 1.0 * motion.turn[parent], 1.0 * motion.way[parent]
+    r_c, r_p = memory.on_child[j], memory.on_parent[j]
     moved_c, moved_p = turned(turn_c, r_c), turned(turn_p, r_p)
     gap = memory.gap[j] + ((way_c + moved_c) - (way_p + moved_p))
-    pose.axes = turn_p * rotation_p * wp.transform_get_rotation(joints.X_p[j])
-    relative = wp.quat_inverse(pose.axes) * turn_c * rotation_c * wp.transform_get_rotation(joints.X_c[j])
+    pose.axes = turn_p * memory.base[j]
+    relative = wp.quat_inverse(pose.axes) * (turn_c * memory.end[j])
     pose.x = wp.transform(wp.quat_rotate_inv(pose.axes, gap), wp.normalize(relative))
     pose.on_child = r_c + moved_c
     pose.on_parent = r_p + moved_p + gap
-    w = inverse_scale(bodies, motion, child) + inverse_scale(bodies, motion, parent)
-    pose.joined = int(w[0] > 0.0)
-    pose.scale = wp.vec2(HARD / (dt * dt * wp.max(w[0], 1.0e-20)), HARD / (dt * dt * wp.max(w[1], 1.0e-20)))
+    pose.linear = memory.linear[j]
+    pose.angular = memory.angular[j]
+    pose.scale = memory.scale[j]
     return pose
 
 
@@ -155,9 +179,8 @@ def structure(code: int, place: Place, dofs: JointDofs, inputs: JointInputs, pos
     if is_elastic(code):
         u, k, rate = joint_strain(code, pose.x, inputs.rest[j])
         return six(u, k), wp.identity(n=3, dtype=wp.float32), rate
-    linear, angular = bases_of_joint(place, dofs.axis)
-    p, across = linear_rows(linear, wp.transform_get_translation(pose.x))
-    c, turn = angular_rows(place, dofs.axis, angular, wp.transform_get_rotation(pose.x))
+    p, across = linear_rows(pose.linear, wp.transform_get_translation(pose.x))
+    c, turn = angular_rows(place, dofs.axis, pose.angular, wp.transform_get_rotation(pose.x))
     return six(p, c), across, turn
 
 
@@ -218,7 +241,7 @@ def material_dof(place: Place, i: int):
 def acts(joints: Joints, code: int, place: Place, pose: JointPose, j: int):
     """Whether a joint has rows at all."""
     bound = (not is_at_com(code)) or is_elastic(code) or is_one_sided(code)
-    return joints.enabled[j] and pose.joined != 0 and bound
+    return joints.enabled[j] and pose.scale[0] > 0.0 and bound
 
 
 @wp.func

@@ -30,6 +30,7 @@ from hooke.joints.distance import distance_row
 from hooke.joints.kind import Place
 from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector
+from hooke.joints.rows import is_locked
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.hysteresis import BendRows, bend_rows
@@ -40,6 +41,7 @@ from hooke.solvers.vbd.joint_frames import (
     JointOptions,
     JointPose,
     acts,
+    begin_joint,
     freedoms,
     is_structural,
     joint_pose,
@@ -56,7 +58,10 @@ __all__ = ["JointRows", "begin_joints", "linearise_joints"]
 
 @wp.struct
 class JointRows:
-    """The rows as they are solved: rates, g and 1/S of (1), the base of the efforts, what of nu goes to the multipliers, and (2)."""
+    """The rows as they are solved: rates, g and 1/S of (1), the base of the efforts, what of nu goes to the multipliers.
+
+    And for both bodies the wrench of the base and the matrix (2).
+    """
 
     child: wp.array(dtype=wp.spatial_matrix)
     parent: wp.array(dtype=wp.spatial_matrix)
@@ -65,21 +70,30 @@ class JointRows:
     base: wp.array(dtype=wp.spatial_vector)
     share: wp.array(dtype=wp.spatial_vector)
     shift: wp.array(dtype=wp.spatial_vector)
+    load_child: wp.array(dtype=wp.spatial_vector)
+    load_parent: wp.array(dtype=wp.spatial_vector)
     stiffen_child: wp.array(dtype=wp.mat33)
     stiffen_parent: wp.array(dtype=wp.mat33)
 
 
 @wp.struct
 class Row:
-    """One row: a unit wrench in the axes of the parent anchor, S and -S g of (1), the base, and what the multiplier takes of nu."""
+    """The row of a degree of freedom: a unit wrench in the axes of the parent anchor, S and -S g of (1), and the base."""
 
     f: wp.vec3
     t: wp.vec3
     stiffness: wp.float32
     pull: wp.float32
     base: wp.float32
-    share: wp.float32
-    shift: wp.float32
+
+
+@wp.struct
+class Sums:
+    """Force and moment of the bases of all rows, and force of their efforts, in the world."""
+
+    f: wp.vec3
+    t: wp.vec3
+    tension: wp.vec3
 
 
 @wp.func
@@ -114,14 +128,15 @@ def ceiling(options: JointOptions, dofs: JointDofs, inputs: JointInputs, code: i
 
 @wp.kernel(enable_backward=False)
 def begin_joints(
-    work: Work, options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies, motion: BodyMotion, inputs: JointInputs,
+    work: Work, options: JointOptions, bodies: Bodies, joints: Joints, dofs: JointDofs, motion: BodyMotion, inputs: JointInputs,
     dt: float, memory: JointMemory,
 ):  # fmt: skip
     """Residuals and coordinates at the start of a step, what is left of multipliers and penalties, and the efforts that are applied."""
     j = first_item(work, wp.tid())
     while j >= 0:
         code, place = joints.type[j], joint_place(inputs.layout, j)
-        pose = joint_pose(joints, bodies, motion, memory, j, dt, 1)
+        begin_joint(joints, dofs, bodies, motion, memory, place, j, dt)
+        pose = joint_pose(joints, motion, memory, j, True)
         memory.rotation[j] = wp.transform_get_rotation(pose.x)
         near = 1.0 * memory.now[j]
         if memory.known[j] == 0:
@@ -174,13 +189,13 @@ def begin_joints(
 
 
 @wp.func
-def stiffening(f: wp.vec3, r: wp.vec3):
-    """G of (2)."""
-    g = wp.mat33()
-    size = wp.length(f) * wp.length(r)
-    if size > 0.0:
-        s = wp.normalize(r / wp.length(r) + f / wp.length(f))
-        g = (0.5 * (size + wp.dot(f, r))) * (wp.identity(n=3, dtype=wp.float32) - wp.outer(s, s))
+def stiffening(f: wp.vec3, r: wp.vec3, lengths: float):
+    """G of (2) as (|f||r| + f . r)/2 1 - u u^T / (4 |f||r|) with u = |f| r + |r| f; ``lengths`` is |f|."""
+    g, size = wp.mat33(), wp.length(r)
+    product = size * lengths
+    if product > 1.0e-30:
+        u = lengths * r + size * f
+        g = (0.5 * (product + wp.dot(f, r))) * wp.identity(n=3, dtype=wp.float32) - wp.outer((0.25 / product) * u, u)
     return g
 
 
@@ -232,142 +247,185 @@ def limit_distance(dofs: JointDofs, memory: JointMemory, place: Place, pose: Joi
 
 
 @wp.func
-def structural_row(
-    options: JointOptions, dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, j: int, i: int,
-    k: float, c: float, dt: float,
-):  # fmt: skip
-    """Stiffness, pull and multiplier of a locked motion or a strain with the residual ``c`` and the penalty ``k``."""
-    row = Row()
-    hard = inputs.hard[j, slot(i)] != 0
-    kd, aim = 1.0 * options.kd[slot(i)], float(0.0)
-    if is_elastic(code):
-        kd = 1.0 * dofs.target_kd[material_dof(place, i)]
-    if hard:
-        aim = options.alpha * memory.start[j][i]
-        row.base = 1.0 * memory.multiplier[j][i]
-    row.stiffness = k + kd / dt
-    row.pull = -(k * (c - aim) + (kd / dt) * (c - memory.start[j][i]))
-    if hard and row.stiffness > 0.0:
-        row.share = k / row.stiffness
-        row.shift = -row.share * (row.pull + row.stiffness * (c - aim))
-    return row
-
-
-@wp.func
 def residual_sizes(code: int, place: Place, c: wp.spatial_vector):
     """Sizes of the linear and of the angular residual."""
     linear, angular = float(0.0), float(0.0)
-    for i in range(rows_of(code)):
+    for i in range(3):
         if is_structural(code, place, i):
-            if i < 3:
-                linear += c[i] * c[i]
-            else:
-                angular += c[i] * c[i]
+            linear += c[i] * c[i]
+        if is_structural(code, place, 3 + i):
+            angular += c[3 + i] * c[3 + i]
     return wp.vec2(wp.sqrt(linear), wp.sqrt(angular))
 
 
 @wp.func
-def ramped_penalties(
+def ramp_penalties(
     options: JointOptions, dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, pose: JointPose, j: int,
-    c: wp.spatial_vector, number: int,
+    c: wp.spatial_vector,
 ):  # fmt: skip
     """The penalties of an iteration: from each to the next they grow by beta times the residual."""
-    k = 1.0 * memory.penalty[j]
     sizes = residual_sizes(code, place, c)
     for i in range(rows_of(code)):
-        if number > 0 and options.beta[slot(i)] > 0.0 and is_structural(code, place, i):
+        if options.beta[slot(i)] > 0.0 and is_structural(code, place, i):
             most = ceiling(options, dofs, inputs, code, place, pose, j, i)
-            k[i] = wp.min(most, k[i] + options.beta[slot(i)] * sizes[slot(i)])
-    memory.penalty[j] = k
-    return k
+            memory.penalty[j][i] = wp.min(most, memory.penalty[j][i] + options.beta[slot(i)] * sizes[slot(i)])
 
 
 @wp.func
-def structural_wrench(row: Row, bends: BendRows, i: int, across: wp.vec3, turn: wp.vec3):
-    """Give a locked motion or a strain its wrench; the angular rows of a hysteretic joint are those of :func:`bend_rows`."""
-    if i < 3:
-        row.f = across
-    elif bends.acts == 0:
-        row.t = turn
-    else:
-        row.stiffness = bends.stiffness[i % 3]
-        row.pull = bends.pull[i % 3]
-        row.t = bends.moment[i % 3]
-    return row
+def damping_rates(options: JointOptions, dofs: JointDofs, code: int, place: Place, dt: float):
+    """kd/h of the locked motions or strains; 0 of other rows."""
+    rate = wp.spatial_vector()
+    for i in range(6):
+        if is_elastic(code):
+            rate[i] = dofs.target_kd[material_dof(place, i)] / dt
+        elif is_locked(place, i):
+            rate[i] = options.kd[slot(i)] / dt
+    return rate
+
+
+@wp.func
+def store_structure(
+    options: JointOptions, inputs: JointInputs, memory: JointMemory, j: int, bends: BendRows, k: wp.spatial_vector, rate: wp.spatial_vector,
+    c: wp.spatial_vector, rows: JointRows,
+):  # fmt: skip
+    """Write the rows of locked motions or strains but their wrenches: penalties ``k``, damping ``rate``, residuals ``c``.
+
+    Returns which rows exert something, 1 or 0; the others stay empty, and their efforts zero.
+    """
+    start, base = 1.0 * memory.start[j], 1.0 * memory.multiplier[j]
+    residual, slack, share, shift, lives = (
+        wp.spatial_vector(),
+        wp.spatial_vector(),
+        wp.spatial_vector(),
+        wp.spatial_vector(),
+        wp.spatial_vector(),
+    )
+    for i in range(6):
+        hard = wp.where(inputs.hard[j, slot(i)] != 0, 1.0, 0.0)
+        way = c[i] - hard * options.alpha * start[i]
+        stiffness = k[i] + rate[i]
+        pull = -(k[i] * way + rate[i] * (c[i] - start[i]))
+        if i >= 3 and bends.acts != 0:
+            stiffness = bends.stiffness[i - 3]
+            pull = bends.pull[i - 3]
+        lives[i] = wp.where(stiffness > 0.0 or base[i] != 0.0, 1.0, 0.0)
+        compliance = 1.0 / wp.max(stiffness, 1.0e-20)
+        residual[i] = -lives[i] * pull * compliance
+        slack[i] = wp.where(lives[i] > 0.0, compliance, 1.0)
+        share[i] = wp.where(stiffness > 0.0, hard * k[i] * compliance, 0.0)
+        shift[i] = -share[i] * (pull + stiffness * way)
+    rows.residual[j] = residual
+    rows.slack[j] = slack
+    rows.base[j] = base
+    rows.share[j] = share
+    rows.shift[j] = shift
+    return lives
+
+
+@wp.func
+def store_wrenches(rows: JointRows, pose: JointPose, j: int, forces: wp.mat33, moments: wp.mat33):
+    """Write the rates of rows whose unit wrenches in the world are first three forces, then three moments."""
+    f0, f1, f2, none = forces[0], forces[1], forces[2], wp.vec3(0.0)
+    t0, t1, t2 = six(none, moments[0]), six(none, moments[1]), six(none, moments[2])
+    c, p = pose.on_child, pose.on_parent
+    rows.child[j] = wp.matrix_from_rows(six(f0, wp.cross(c, f0)), six(f1, wp.cross(c, f1)), six(f2, wp.cross(c, f2)), t0, t1, t2)
+    rows.parent[j] = wp.matrix_from_rows(
+        -six(f0, wp.cross(p, f0)), -six(f1, wp.cross(p, f1)), -six(f2, wp.cross(p, f2)), -t0, -t1, -t2
+    )
 
 
 @wp.func
 def store_row(rows: JointRows, pose: JointPose, j: int, i: int, row: Row):
-    """Write a row; one that exerts nothing stays empty, and its effort zero."""
-    none = wp.spatial_vector()
-    on_child, on_parent = wrench_of(pose, row.f, row.t)
-    slack, g = 1.0 / wp.max(row.stiffness, 1.0e-20), float(0.0)
-    if row.stiffness == 0.0 and row.base == 0.0:
-        on_child, on_parent, slack = none, none, 1.0
-    else:
-        g = -row.pull * slack
-    for k in range(rows_of(i)):
-        rows.child[j][i, k] = on_child[k]
-        rows.parent[j][i, k] = on_parent[k]
-    rows.residual[j][i] = g
-    rows.slack[j][i] = slack
-    rows.base[j][i] = row.base
-    rows.share[j][i] = row.share
-    rows.shift[j][i] = row.shift
+    """Write the row of a degree of freedom over an empty one."""
+    if row.stiffness != 0.0 or row.base != 0.0:
+        on_child, on_parent = wrench_of(pose, row.f, row.t)
+        for k in range(rows_of(i)):
+            rows.child[j][i, k] = on_child[k]
+            rows.parent[j][i, k] = on_parent[k]
+        slack = 1.0 / wp.max(row.stiffness, 1.0e-20)
+        rows.residual[j][i] = -row.pull * slack
+        rows.slack[j][i] = slack
+        rows.base[j][i] = row.base
+
+
+@wp.func
+def linearise_freedoms(
+    dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, pose: JointPose, j: int, sums: Sums, number: int,
+    dt: float, rows: JointRows,
+):  # fmt: skip
+    """The rows of degrees of freedom, and of a distance; adds to the sums."""
+    x, stretch, passed = wp.spatial_vector(), wp.vec3(0.0), wp.vec3(0.0)
+    if not is_one_sided(code):
+        x = freedoms(code, place, dofs, pose, memory, j, memory.start[j])
+        if has_quaternion(code):
+            stretch, passed = turn_from(inputs, place, pose, wp.transform_get_rotation(inputs.rest[j]))
+    for i in range(rows_of(code)):
+        row = Row()
+        if is_one_sided(code):
+            if i == 0:
+                e, n, distance = limit_distance(dofs, memory, place, pose, j, number, dt)
+                row.f = n
+                row.stiffness = e.stiffness
+                row.pull = e.pull
+                memory.now[j][0] = distance
+                memory.mode[j][2, 0] = e.mode
+        elif not is_locked(place, i):
+            e, pieces = freedom_effort(
+                dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
+            )
+            f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
+            row.f = f
+            row.t = t
+            row.stiffness = e.stiffness
+            row.pull = e.pull
+            row.base = e.constant
+            memory.now[j][i] = x[i]
+            for part in range(4):
+                memory.mode[j][part, i] = pieces[part]
+        f = wp.quat_rotate(pose.axes, row.f)
+        sums.f += row.base * f
+        sums.t += row.base * wp.quat_rotate(pose.axes, row.t)
+        sums.tension += memory.effort[j][i] * f
+        store_row(rows, pose, j, i, row)
+    return sums
 
 
 @wp.kernel(enable_backward=False)
 def linearise_joints(
-    work: Work, options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies, motion: BodyMotion, inputs: JointInputs,
+    work: Work, options: JointOptions, joints: Joints, dofs: JointDofs, motion: BodyMotion, inputs: JointInputs,
     number: int, dt: float, memory: JointMemory, rows: JointRows,
 ):  # fmt: skip
     """The rows (1) where the bodies are now."""
     j = first_item(work, wp.tid())
     while j >= 0:
         code, place = joints.type[j], joint_place(inputs.layout, j)
-        pose = joint_pose(joints, bodies, motion, memory, j, dt, 0)
+        pose = joint_pose(joints, motion, memory, j, False)
         alive = acts(joints, code, place, pose, j)
         c, across, turn = structure(code, place, dofs, inputs, pose, j)
-        x, stretch, passed = wp.spatial_vector(), wp.vec3(0.0), wp.vec3(0.0)
-        if alive and not is_elastic(code) and not is_one_sided(code):
-            x = freedoms(code, place, dofs, pose, memory, j, memory.start[j])
-            if has_quaternion(code):
-                stretch, passed = turn_from(inputs, place, pose, wp.transform_get_rotation(inputs.rest[j]))
-        k, bends = wp.spatial_vector(), BendRows()
-        if alive:
-            k = ramped_penalties(options, dofs, inputs, memory, code, place, pose, j, c, number)
+        k, rate, bends = wp.spatial_vector(), wp.spatial_vector(), BendRows()
+        if alive and not is_one_sided(code):
+            if number > 0 and (options.beta[0] > 0.0 or options.beta[1] > 0.0):
+                ramp_penalties(options, dofs, inputs, memory, code, place, pose, j, c)
+            k = 1.0 * memory.penalty[j]
+            rate = damping_rates(options, dofs, code, place, dt)
             bends = bend_rows(dofs, inputs, memory, code, place, j, k, c, turn, dt)
-        force = wp.vec3(0.0)
-        for i in range(rows_of(code)):
-            row = Row()
-            if alive:
-                if is_structural(code, place, i):
-                    row = structural_row(options, dofs, inputs, memory, code, place, j, i, k[i], c[i], dt)
-                    row = structural_wrench(row, bends, i, across[i % 3], turn[i % 3])
-                    memory.now[j][i] = c[i]
-                elif is_one_sided(code):
-                    if i == 0:
-                        e, n, distance = limit_distance(dofs, memory, place, pose, j, number, dt)
-                        row.f = n
-                        row.stiffness = e.stiffness
-                        row.pull = e.pull
-                        memory.now[j][0] = distance
-                        memory.mode[j][2, 0] = e.mode
-                else:
-                    e, pieces = freedom_effort(
-                        dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
-                    )
-                    f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
-                    row.f = f
-                    row.t = t
-                    row.stiffness = e.stiffness
-                    row.pull = e.pull
-                    row.base = e.constant
-                    memory.now[j][i] = x[i]
-                    for part in range(4):
-                        memory.mode[j][part, i] = pieces[part]
-                force += memory.effort[j][i] * wp.quat_rotate(pose.axes, row.f)
-            store_row(rows, pose, j, i, row)
-        rows.stiffen_child[j] = stiffening(force, pose.on_child)
-        rows.stiffen_parent[j] = stiffening(-force, pose.on_parent)
+            memory.now[j] = c
+        if bends.acts != 0:
+            turn = bends.moment
+        lives = store_structure(options, inputs, memory, j, bends, k, rate, c, rows)
+        to_world = wp.transpose(wp.quat_to_matrix(pose.axes))
+        forces = wp.diag(wp.spatial_top(lives)) * across * to_world
+        moments = wp.diag(wp.spatial_bottom(lives)) * turn * to_world
+        store_wrenches(rows, pose, j, forces, moments)
+        sums, base = Sums(), 1.0 * memory.multiplier[j]
+        sums.f = wp.transpose(forces) * wp.spatial_top(base)
+        sums.t = wp.transpose(moments) * wp.spatial_bottom(base)
+        sums.tension = wp.transpose(forces) * wp.spatial_top(memory.effort[j])
+        if alive and not is_elastic(code) and place.linear + place.angular > 0:
+            sums = linearise_freedoms(dofs, inputs, memory, code, place, pose, j, sums, number, dt, rows)
+        rows.load_child[j] = six(sums.f, wp.cross(pose.on_child, sums.f) + sums.t)
+        rows.load_parent[j] = -six(sums.f, wp.cross(pose.on_parent, sums.f) + sums.t)
+        tension = wp.length(sums.tension)
+        rows.stiffen_child[j] = stiffening(sums.tension, pose.on_child, tension)
+        rows.stiffen_parent[j] = stiffening(-sums.tension, pose.on_parent, tension)
         j = next_item(work, j)

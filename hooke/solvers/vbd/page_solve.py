@@ -304,7 +304,8 @@ class PageBodies(RigidBodies):
         if self._joint_count:  # efforts act as in the default formulation
             inputs = [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt]
             launch(begin_bodies, bodies.count, inputs, [self._motion])
-            launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])
+            inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
+            launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
         inputs = [bodies.struct, self._model.gravity, state.body_q, state.body_qd, force, self._memory.applied, w.body_known]
         launch(predict_page, bodies.count, [*inputs, self._system, dt], [self._page])
