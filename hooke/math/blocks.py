@@ -47,10 +47,11 @@ _LANES = """
     auto store = [](rows_t& rows, int i, const lanes_t& v) { *reinterpret_cast<loose_t*>(&rows.data[i][0]) = v; };
 """
 
-# a: rows of a positive definite block, which become P L^T; inverse: of P. Pivots come in pairs, p and r - q^2 / p = (p r - q^2) / p:
+# a: rows of a positive definite block, which become P L^T; factor: L^T; inverse: of P. Pivots come in pairs, p and r - q^2 / p = (p r - q^2) / p:
 # a division takes as long as all else between two pivots, and those of a pair do not wait for each other.
 _FACTOR = """
     float least[6], inverse[6];
+    lanes_t factor[6];
     EACH(k, 0, 6) least[k] = 1.0e-7f * (a[k][k] < 0.0f ? -a[k][k] : a[k][k]) + 1.0e-30f;
     EACH(h, 0, 3) {
         const int k = 2 * h;
@@ -62,14 +63,16 @@ _FACTOR = """
             float pivot = r - q * (q / p);
             inverse[k + 1] = 1.0f / (pivot > least[k + 1] ? pivot : least[k + 1]);
         }
-        EACH(i, k + 1, 6) a[i] = a[i] - a[k] * (a[k][i] * inverse[k]);
-        EACH(i, k + 2, 6) a[i] = a[i] - a[k + 1] * (a[k + 1][i] * inverse[k + 1]);
+        factor[k] = a[k] * inverse[k];
+        EACH(i, k + 1, 6) a[i] = a[i] - a[k] * factor[k][i];
+        factor[k + 1] = a[k + 1] * inverse[k + 1];
+        EACH(i, k + 2, 6) a[i] = a[i] - a[k + 1] * factor[k + 1][i];
     }
     auto forward = [&](lanes_t* z) {
-        EACH(k, 0, 6) EACH(i, k + 1, 6) z[i] = z[i] - z[k] * (a[k][i] * inverse[k]);
+        EACH(k, 0, 6) EACH(i, k + 1, 6) z[i] = z[i] - z[k] * factor[k][i];
     };
     auto backward = [&](lanes_t* w) {
-        EACH(j, 0, 5) { EACH(i, 5 - j, 6) w[4 - j] = w[4 - j] - w[i] * (a[4 - j][i] * inverse[4 - j]); }
+        EACH(j, 0, 5) { EACH(i, 5 - j, 6) w[4 - j] = w[4 - j] - w[i] * factor[4 - j][i]; }
     };
 """
 
@@ -228,12 +231,12 @@ def store_diagonal(
     if (transposed) {
         for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] = from.data[k][i];
     } else {
-        for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] = from.data[i][k];
+        to = from;
     }
     return 0;
 """)
-def copy_block(n: int, j: int, transposed: bool, m: wp.array(dtype=wp.spatial_matrix), blocks: wp.array(dtype=Rows)) -> int:
-    """Write matrix ``j``, or its transpose."""
+def copy_block(n: int, j: int, transposed: bool, m: wp.array(dtype=Rows), blocks: wp.array(dtype=Rows)) -> int:
+    """Write block ``j`` of others, or its transpose."""
 
 
 @wp.func_native("""

@@ -16,6 +16,7 @@ which strains no joint (:func:`restore_momentum`).
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.rotation import inverse_jacobian, rotation_vector, skew
 from hooke.model.enums import BodyFlags
@@ -122,6 +123,7 @@ def begin_bodies(
     known: wp.array(dtype=wp.int32), previous: wp.array(dtype=wp.transform), dt: float, motion: BodyMotion,
 ):  # fmt: skip
     """Where bodies start. What the caller moves starts where it was at the end of the step before and has arrived already."""
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         end = body_q[b]
@@ -144,6 +146,7 @@ def begin_bodies(
         motion.turn[b] = turn
         motion.velocity[b] = velocity
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.kernel(enable_backward=False)
@@ -153,6 +156,7 @@ def predict_bodies(
     motion: BodyMotion,
 ):  # fmt: skip
     """Targets of (1) and (2), which are the first guess. ``applied`` are efforts of joints, gathered by body."""
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         if motion.moves[b] != 0:
@@ -169,6 +173,7 @@ def predict_bodies(
             motion.way[b] = motion.target[b]
             motion.turn[b] = rotation_of(free_rotation(motion.inertia[b], motion.spin[b], dt * omega))
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.kernel(enable_backward=False)
@@ -178,6 +183,7 @@ def finish_bodies(
     previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
     """Poses at the end of a step, and velocities by backward differences."""
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         rotation = wp.normalize(motion.turn[b] * motion.rotation[b])
@@ -190,6 +196,7 @@ def finish_bodies(
         known[b] = 1
         previous[b] = pose
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.kernel(enable_backward=False)

@@ -12,8 +12,10 @@ matrices: a mass ratio or a stiffness cancels no digits, as it would in H + J^T 
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import (
+    Rows,
     add_to_block,
     clear_block,
     copy_block,
@@ -44,16 +46,24 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: i
 
 
 @wp.func
-def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=wp.spatial_matrix), j: int,
+def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=Rows), j: int, transposed: bool,
              force: wp.spatial_vector, stiffening: wp.mat33):  # fmt: skip
-    """What joint ``j`` adds to the equations of one of its bodies, and the block between them."""
+    """What joint ``j`` adds to the equations of one of its bodies, and the block between them, or its transpose."""
     if block != -1:
         place = wp.where(block >= 0, block, -2 - block)
         if motion.moves[b] == 0:
             clear_block(place, islands.lower)
         else:
-            copy_block(place, j, block >= 0, rates, islands.lower)
+            copy_block(place, j, transposed, rates, islands.lower)
             add_to_block(islands.node_of_body[b], stiffening, force, islands.diagonal)
+
+
+@wp.func
+def load_ends(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, j: int):
+    """What a joint adds to the equations of its bodies. A block holds the transpose of what is below the diagonal."""
+    child, parent = islands.child[j], islands.parent[j]
+    load_end(islands, motion, joints.child[j], child, rows.child, j, child < 0, rows.load_child[j], rows.stiffen_child[j])
+    load_end(islands, motion, joints.parent[j], parent, rows.parent, j, parent >= 0, rows.load_parent[j], rows.stiffen_parent[j])
 
 
 @wp.func
@@ -87,6 +97,7 @@ def solve_islands(
     memory: JointMemory,
 ):
     """(1) for every island."""
+    state = flush_denormals()
     k = first_item(work, wp.tid())
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
@@ -101,19 +112,7 @@ def solve_islands(
         for n in range(first, last):
             j = -1 - islands.item[n]
             if j >= 0:
-                load_end(
-                    islands, motion, joints.child[j], islands.child[j], rows.child, j, rows.load_child[j], rows.stiffen_child[j]
-                )
-                load_end(
-                    islands,
-                    motion,
-                    joints.parent[j],
-                    islands.parent[j],
-                    rows.parent,
-                    j,
-                    rows.load_parent[j],
-                    rows.stiffen_parent[j],
-                )
+                load_ends(islands, joints, motion, rows, j)
         for n in range(first, last):
             eliminate_column(
                 n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
@@ -128,12 +127,17 @@ def solve_islands(
             else:
                 take_efforts(rows, memory, -1 - item, islands.solution[n])
         k = next_item(work, k)
+    restore_denormals(state)
 
 
 @wp.func
 def force_of(rows: JointRows, memory: JointMemory, j: int):
     """Force of a joint on its child."""
-    return wp.spatial_top(wp.transpose(rows.child[j]) * memory.effort[j])
+    f = wp.vec3(0.0)
+    for i in range(3):
+        for k in range(6):
+            f[i] += rows.child[j][i, k] * memory.effort[j][k]
+    return f
 
 
 @wp.func

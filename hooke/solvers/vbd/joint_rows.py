@@ -24,6 +24,7 @@ with equality for a pull along the lever (a link of a taut chain: without G ligh
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.dispatch import has_quaternion, is_at_com, is_elastic, is_one_sided, joint_rates
 from hooke.joints.distance import distance_row
@@ -31,6 +32,7 @@ from hooke.joints.kind import Place
 from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector
 from hooke.joints.rows import is_locked
+from hooke.math.blocks import Rows, store_block
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.hysteresis import BendRows, bend_rows
@@ -58,13 +60,13 @@ __all__ = ["JointRows", "begin_joints", "linearise_joints"]
 
 @wp.struct
 class JointRows:
-    """The rows as they are solved: rates, g and 1/S of (1), the base of the efforts, what of nu goes to the multipliers.
+    """The rows as they are solved: rates (of the child transposed), g and 1/S of (1), the base of the efforts, what of nu goes to the multipliers.
 
     And for both bodies the wrench of the base and the matrix (2).
     """
 
-    child: wp.array(dtype=wp.spatial_matrix)
-    parent: wp.array(dtype=wp.spatial_matrix)
+    child: wp.array(dtype=Rows)
+    parent: wp.array(dtype=Rows)
     residual: wp.array(dtype=wp.spatial_vector)
     slack: wp.array(dtype=wp.spatial_vector)
     base: wp.array(dtype=wp.spatial_vector)
@@ -132,6 +134,7 @@ def begin_joints(
     dt: float, memory: JointMemory,
 ):  # fmt: skip
     """Residuals and coordinates at the start of a step, what is left of multipliers and penalties, and the efforts that are applied."""
+    state = flush_denormals()
     j = first_item(work, wp.tid())
     while j >= 0:
         code, place = joints.type[j], joint_place(inputs.layout, j)
@@ -186,6 +189,7 @@ def begin_joints(
         if not alive:
             memory.effort[j] = wp.spatial_vector()
         j = next_item(work, j)
+    restore_denormals(state)
 
 
 @wp.func
@@ -328,10 +332,10 @@ def store_wrenches(rows: JointRows, pose: JointPose, j: int, forces: wp.mat33, m
     f0, f1, f2, none = forces[0], forces[1], forces[2], wp.vec3(0.0)
     t0, t1, t2 = six(none, moments[0]), six(none, moments[1]), six(none, moments[2])
     c, p = pose.on_child, pose.on_parent
-    rows.child[j] = wp.matrix_from_rows(six(f0, wp.cross(c, f0)), six(f1, wp.cross(c, f1)), six(f2, wp.cross(c, f2)), t0, t1, t2)
-    rows.parent[j] = wp.matrix_from_rows(
-        -six(f0, wp.cross(p, f0)), -six(f1, wp.cross(p, f1)), -six(f2, wp.cross(p, f2)), -t0, -t1, -t2
-    )
+    child = wp.matrix_from_cols(six(f0, wp.cross(c, f0)), six(f1, wp.cross(c, f1)), six(f2, wp.cross(c, f2)), t0, t1, t2)
+    parent = wp.matrix_from_rows(six(f0, wp.cross(p, f0)), six(f1, wp.cross(p, f1)), six(f2, wp.cross(p, f2)), t0, t1, t2)
+    store_block(j, child, wp.spatial_vector(), rows.child)
+    store_block(j, -parent, wp.spatial_vector(), rows.parent)
 
 
 @wp.func
@@ -340,7 +344,7 @@ def store_row(rows: JointRows, pose: JointPose, j: int, i: int, row: Row):
     if row.stiffness != 0.0 or row.base != 0.0:
         on_child, on_parent = wrench_of(pose, row.f, row.t)
         for k in range(rows_of(i)):
-            rows.child[j][i, k] = on_child[k]
+            rows.child[j][k, i] = on_child[k]
             rows.parent[j][i, k] = on_parent[k]
         slack = 1.0 / wp.max(row.stiffness, 1.0e-20)
         rows.residual[j][i] = -row.pull * slack
@@ -396,6 +400,7 @@ def linearise_joints(
     number: int, dt: float, memory: JointMemory, rows: JointRows,
 ):  # fmt: skip
     """The rows (1) where the bodies are now."""
+    state = flush_denormals()
     j = first_item(work, wp.tid())
     while j >= 0:
         code, place = joints.type[j], joint_place(inputs.layout, j)
@@ -429,3 +434,4 @@ def linearise_joints(
         rows.stiffen_child[j] = stiffening(sums.tension, pose.on_child, tension)
         rows.stiffen_parent[j] = stiffening(-sums.tension, pose.on_parent, tension)
         j = next_item(work, j)
+    restore_denormals(state)
