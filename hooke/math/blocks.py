@@ -11,7 +11,7 @@ in a tree, (2) adds positive matrices alone. A pivot that rounding has made smal
 that: the direction it stands for moves little.
 
 A block is six rows of eight numbers, one register of a CPU each. Of a diagonal block they hold s D and in number 6 the right side
-s b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. What else is in
+b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. What else is in
 numbers 6 and 7 is not used.
 """
 
@@ -30,11 +30,25 @@ _LANES = """
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
     struct lanes_t {
         float v[8];
+        CUDA_CALLABLE lanes_t() {}
+        CUDA_CALLABLE lanes_t(float s) { for (int l = 0; l < 8; l++) v[l] = s; }
         CUDA_CALLABLE float& operator[](int l) { return v[l]; }
         CUDA_CALLABLE float operator[](int l) const { return v[l]; }
-        CUDA_CALLABLE lanes_t operator*(float s) const { lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = v[l] * s; return r; }
-        CUDA_CALLABLE lanes_t operator+(const lanes_t& o) const { lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = v[l] + o.v[l]; return r; }
-        CUDA_CALLABLE lanes_t operator-(const lanes_t& o) const { lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = v[l] - o.v[l]; return r; }
+        CUDA_CALLABLE lanes_t operator+(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] + o.v[l];
+            return r;
+        }
+        CUDA_CALLABLE lanes_t operator-(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] - o.v[l];
+            return r;
+        }
+        CUDA_CALLABLE lanes_t operator*(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] * o.v[l];
+            return r;
+        }
     };
     typedef lanes_t loose_t;
 #else
@@ -47,12 +61,12 @@ _LANES = """
     auto store = [](rows_t& rows, int i, const lanes_t& v) { *reinterpret_cast<loose_t*>(&rows.data[i][0]) = v; };
 """
 
-# a: rows of a positive definite block, which become P L^T; factor: L^T; inverse: of P. Pivots come in pairs, p and r - q^2 / p = (p r - q^2) / p:
-# a division takes as long as all else between two pivots, and those of a pair do not wait for each other.
+# a: rows of a positive definite block, which become P L^T; factor: L^T; inverse: of P. Pivots come in pairs, p and (p r - q^2) / p: a
+# division takes as long as all else between two pivots, and those of a pair do not wait for each other.
 _FACTOR = """
     float least[6], inverse[6];
     lanes_t factor[6];
-    EACH(k, 0, 6) least[k] = 1.0e-7f * (a[k][k] < 0.0f ? -a[k][k] : a[k][k]) + 1.0e-30f;
+    EACH(k, 0, 6) least[k] = 1.0e-7f * wp::abs(a[k][k]) + 1.0e-30f;
     EACH(h, 0, 3) {
         const int k = 2 * h;
         float p = a[k][k] > least[k] ? a[k][k] : least[k], q = a[k][k + 1], r = a[k + 1][k + 1], area = p * r - q * q;
@@ -72,26 +86,29 @@ _FACTOR = """
         EACH(k, 0, 6) EACH(i, k + 1, 6) z[i] = z[i] - z[k] * factor[k][i];
     };
     auto backward = [&](lanes_t* w) {
-        EACH(j, 0, 5) { EACH(i, 5 - j, 6) w[4 - j] = w[4 - j] - w[i] * factor[4 - j][i]; }
+        EACH(j, 0, 5) EACH(i, 0, j + 1) w[4 - j] = w[4 - j] - w[5 - i] * factor[4 - j][5 - i];  // what is known last comes last
     };
 """
 
 _ELIMINATE = f"""
     {_LANES}
     lanes_t a[6];
-    EACH(i, 0, 6) a[i] = load(diagonal.data[n], i);
-    float sign = side.data[n] < 0 ? -1.0f : 1.0f, b[6];
-    EACH(i, 0, 6) b[i] = sign * a[i][6];
+    const lanes_t nothing = (lanes_t)(0.0f);
+    EACH(i, 0, 6) {{
+        a[i] = load(diagonal.data[n], i) + load(gained.data[n], i);
+        store(gained.data[n], i, nothing);
+    }}
+    float sign = side.data[n] < 0 ? -1.0f : 1.0f;
     {_FACTOR}
     int pair = pairs;
     for (int e = first; e < last; e++) {{
         lanes_t z[6], w[6];
-        EACH(i, 0, 6) {{
-            z[i] = load(lower.data[e], i);
-            z[i][6] = b[i];
-        }}
+        EACH(i, 0, 6) z[i] = load(lower.data[e], i);
         forward(z);
-        EACH(i, 0, 6) w[i] = z[i] * inverse[i];
+        EACH(i, 0, 6) {{
+            z[i][6] = a[i][6];
+            w[i] = z[i] * inverse[i];
+        }}
         for (int f = first; f < e; f++) {{
             auto& to = lower.data[target.data[pair++]];
             EACH(r, 0, 6) {{
@@ -101,12 +118,13 @@ _ELIMINATE = f"""
             }}
         }}
         if (last - first > 1) EACH(i, 0, 6) store(lower.data[e], i, z[i]);
-        auto& to = diagonal.data[row.data[e]];
-        float opposite = side.data[row.data[e]] < 0 ? sign : -sign;
+        auto& to = gained.data[row.data[e]];
+        lanes_t gain = (lanes_t)(side.data[row.data[e]] < 0 ? sign : -sign);
+        gain[6] = -sign;
         EACH(r, 0, 6) {{
             lanes_t sum = w[0] * z[0][r];
             EACH(k, 1, 6) sum = sum + w[k] * z[k][r];
-            store(to, r, load(to, r) + sum * opposite);
+            store(to, r, load(to, r) + sum * gain);
         }}
         backward(w);
         EACH(i, 0, 6) store(scaled.data[e], i, w[i]);
@@ -115,7 +133,7 @@ _ELIMINATE = f"""
         lanes_t x[6];
         EACH(i, 0, 6) x[i] = a[i] * inverse[i];
         backward(x);
-        EACH(i, 0, 6) solution.data[n].c[i] = x[i][6];
+        EACH(i, 0, 6) solution.data[n].c[i] = sign * x[i][6];
     }}
     return 0;
 """
@@ -148,6 +166,7 @@ def eliminate_column(
     target: wp.array(dtype=wp.int32),
     side: wp.array(dtype=wp.int32),
     diagonal: wp.array(dtype=Rows),
+    gained: wp.array(dtype=Rows),
     lower: wp.array(dtype=Rows),
     scaled: wp.array(dtype=Rows),
     solution: wp.array(dtype=wp.spatial_vector),
@@ -155,7 +174,8 @@ def eliminate_column(
     """(1) and (2) for column ``n``, whose blocks are ``first ... last`` of ``lower`` in the rows ``row``, by increasing row.
 
     ``target`` holds, from ``pairs`` on, which block A_ij is, for i after j in the order of the blocks. ``side`` is negative for columns
-    of negative pivots. A column without blocks is solved at once.
+    of negative pivots. What diagonal blocks gain from the columns before is kept apart from what they are given, so that these may be
+    written late; it is zero before the first column, and after the last. A column without blocks is solved at once.
     """
 
 
@@ -215,14 +235,14 @@ def add_to_block(n: int, m: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dty
     for (int i = 0; i < 6; i++) {
         for (int k = 0; k < 8; k++) to.data[i][k] = 0.0f;
         to.data[i][i] = d.data[j].c[i];
-        to.data[i][6] = b.data[j].c[i];
+        to.data[i][6] = -b.data[j].c[i];
     }
     return 0;
 """)
 def store_diagonal(
     n: int, j: int, d: wp.array(dtype=wp.spatial_vector), b: wp.array(dtype=wp.spatial_vector), blocks: wp.array(dtype=Rows)
 ) -> int:
-    """Write a diagonal matrix, and six numbers beside it."""
+    """Write the equations -d x = -b, those of a column of negative pivots."""
 
 
 @wp.func_native("""

@@ -46,7 +46,8 @@ class RigidBodies:
         device, bodies, joints = recorder.device, tables["body"].count, tables["joint"].count
         self._device, self._joint_count = device, joints
         self._motion = allocate(BodyMotion, bodies, device)
-        self._rows = allocate(JointRows, joints, device)
+        load, stiffen = (wp.zeros(2 * joints, dtype=dtype, device=device) for dtype in (wp.spatial_vector, wp.mat33))
+        self._rows = allocate(JointRows, joints, device, load=load, stiffen=stiffen)
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
@@ -68,6 +69,7 @@ class RigidBodies:
         self._islands: Islands = make_islands(moves, parent, child, acts, self._device)
         self._island_count = len(self._islands.first) - 1
         self._gather(parent, child)
+        self._islands.first_end, self._islands.end = self._first, self._source
         self._rest = wp.array(self._rest_poses(joints), dtype=wp.transform, device=self._device)
         self._hysteresis = find_hysteresis(self._model, self._tables, self._device)
 

@@ -24,7 +24,7 @@ from hooke.model.tables import Bodies
 
 __all__ = [
     "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertial_force", "inertial_matrix", "predict_bodies",
-    "rotation_of", "solve_columns", "turned",
+    "rotation_of", "solve_columns", "turned", "unit_again",
 ]  # fmt: skip
 
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
@@ -49,12 +49,18 @@ class BodyMotion:
 @wp.func
 def rotation_of(k: wp.vec3):
     """exp(k)."""
-    angle = wp.length(k)
-    half = 0.5 * angle
-    scale = 0.5 - angle * angle / 48.0
-    if angle > 1.0e-2:
-        scale = wp.sin(half) / angle
-    return wp.quat(scale * k[0], scale * k[1], scale * k[2], wp.cos(half))
+    s = wp.dot(k, k)
+    scale, real = 0.5 - s / 48.0, 1.0 - s / 8.0
+    if s > 1.0e-4:
+        angle = wp.sqrt(s)
+        scale, real = wp.sin(0.5 * angle) / angle, wp.cos(0.5 * angle)
+    return wp.quat(scale * k[0], scale * k[1], scale * k[2], real)
+
+
+@wp.func
+def unit_again(q: wp.quat):
+    """A quaternion that is a unit one but for rounding, as one."""
+    return (1.5 - 0.5 * wp.dot(q, q)) * q
 
 
 @wp.func
@@ -69,9 +75,10 @@ def turned(turn: wp.quat, v: wp.vec3):
 def inertial_force(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
     """Minus the left sides of (1) and (2)."""
     phi = rotation_vector(motion.turn[b])
-    f = (bodies.mass[b] / (dt * dt)) * (motion.target[b] - motion.way[b])
+    scale = 1.0 / (dt * dt)
+    f = (scale * bodies.mass[b]) * (motion.target[b] - motion.way[b])
     held = motion.inertia[b] * phi
-    t = (motion.spin[b] - held - turned(motion.turn[b], held)) / (dt * dt)  # a turn is 1 to rounding, which must not scale momentum
+    t = scale * (motion.spin[b] - held - turned(motion.turn[b], held))  # a turn is 1 to rounding, which must not scale momentum
     return wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
 
 

@@ -16,7 +16,6 @@ from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import (
     Rows,
-    add_to_block,
     clear_block,
     copy_block,
     eliminate_column,
@@ -25,57 +24,78 @@ from hooke.math.blocks import (
     substitute_back,
 )
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
+from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns, unit_again
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
 
 __all__ = ["restore_momentum", "solve_islands"]
 
+AHEAD = wp.constant(4)  # nodes: while the processor waits for the pivots of one it loads those to come
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
 
 
 @wp.func
-def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: int, dt: float):
-    """The equations of a body without its joints; one that has stopped to be dynamic stays."""
+def ends_of(islands: Islands, rows: JointRows, b: int):
+    """What joints add to the equations of a body: a wrench, and stiffness against rotation."""
+    force, stiffness = wp.spatial_vector(), wp.mat33()
+    for k in range(islands.first_end[b], islands.first_end[b + 1]):
+        force += rows.load[islands.end[k]]
+        stiffness += rows.stiffen[islands.end[k]]
+    return force, stiffness
+
+
+@wp.func
+def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, n: int, b: int, dt: float):
+    """The equations of a body; one that has stopped to be dynamic stays."""
     matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
     if motion.moves[b] != 0:
+        force, stiffness = ends_of(islands, rows, b)
+        force += inertial_force(bodies, motion, b, dt)
         matrix = inertial_matrix(bodies, motion, b, dt)
-        force = inertial_force(bodies, motion, b, dt)
+        for i in range(3):
+            for l in range(3):
+                matrix[3 + i, 3 + l] += stiffness[i, l]
     store_block(n, matrix, force, islands.diagonal)
 
 
 @wp.func
-def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=Rows), j: int, transposed: bool,
-             force: wp.spatial_vector, stiffening: wp.mat33):  # fmt: skip
-    """What joint ``j`` adds to the equations of one of its bodies, and the block between them, or its transpose."""
+def load_node(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, n: int, dt: float):
+    item = islands.item[n]
+    if item >= 0:
+        load_body(islands, bodies, motion, rows, n, item, dt)
+    else:
+        store_diagonal(n, -1 - item, rows.slack, rows.residual, islands.diagonal)
+
+
+@wp.func
+def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=Rows), j: int, transposed: bool):
+    """The block between joint ``j`` and one of its bodies, or its transpose."""
     if block != -1:
         place = wp.where(block >= 0, block, -2 - block)
         if motion.moves[b] == 0:
             clear_block(place, islands.lower)
         else:
             copy_block(place, j, transposed, rates, islands.lower)
-            add_to_block(islands.node_of_body[b], stiffening, force, islands.diagonal)
 
 
 @wp.func
 def load_ends(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, j: int):
-    """What a joint adds to the equations of its bodies. A block holds the transpose of what is below the diagonal."""
+    """The blocks between a joint and its bodies: the transposes of what is below the diagonal."""
     child, parent = islands.child[j], islands.parent[j]
-    load_end(islands, motion, joints.child[j], child, rows.child, j, child < 0, rows.load_child[j], rows.stiffen_child[j])
-    load_end(islands, motion, joints.parent[j], parent, rows.parent, j, parent >= 0, rows.load_parent[j], rows.stiffen_parent[j])
+    load_end(islands, motion, joints.child[j], child, rows.child, j, child < 0)
+    load_end(islands, motion, joints.parent[j], parent, rows.parent, j, parent >= 0)
 
 
 @wp.func
 def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
     """Take a step."""
     turn = wp.spatial_bottom(delta)
-    size = wp.length(turn)
-    if size > MOST_TURN:
-        turn = turn * (MOST_TURN / size)
+    if wp.length_sq(turn) > MOST_TURN * MOST_TURN:
+        turn = turn * (MOST_TURN / wp.length(turn))
     if motion.moves[b] != 0:
         motion.way[b] = motion.way[b] + wp.spatial_top(delta)
-        motion.turn[b] = wp.normalize(rotation_of(turn) * motion.turn[b])
+        motion.turn[b] = unit_again(rotation_of(turn) * motion.turn[b])
 
 
 @wp.func
@@ -104,19 +124,17 @@ def solve_islands(
         for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
             clear_block(islands.fill[e], islands.lower)
         for n in range(first, last):
-            item = islands.item[n]
-            if item >= 0:
-                load_body(islands, bodies, motion, n, item, dt)
-            else:
-                store_diagonal(n, -1 - item, rows.slack, rows.residual, islands.diagonal)
-        for n in range(first, last):
             j = -1 - islands.item[n]
             if j >= 0:
                 load_ends(islands, joints, motion, rows, j)
+        for n in range(first, wp.min(first + AHEAD, last)):
+            load_node(islands, bodies, motion, rows, n, dt)
         for n in range(first, last):
+            if n + AHEAD < last:
+                load_node(islands, bodies, motion, rows, n + AHEAD, dt)
             eliminate_column(
                 n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
-                islands.lower, islands.scaled, islands.solution,
+                islands.gained, islands.lower, islands.scaled, islands.solution,
             )  # fmt: skip
         for back in range(last - first):
             n = last - 1 - back

@@ -25,7 +25,8 @@ class Islands:
     Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ... block[n + 1]``, each with the node of
     its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in. ``child`` and ``parent`` are the blocks that the
     rows of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one. The other blocks of
-    island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to ``first_fill[k + 1]``.
+    island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to ``first_fill[k + 1]``. Body ``b`` is in the ends of
+    joints ``end`` from ``first_end[b]`` to ``first_end[b + 1]``, 2 j of a child and 2 j + 1 of a parent.
     """
 
     first: wp.array(dtype=wp.int32)
@@ -39,7 +40,10 @@ class Islands:
     first_fill: wp.array(dtype=wp.int32)
     fill: wp.array(dtype=wp.int32)
     node_of_body: wp.array(dtype=wp.int32)
+    first_end: wp.array(dtype=wp.int32)
+    end: wp.array(dtype=wp.int32)
     diagonal: wp.array(dtype=Rows)
+    gained: wp.array(dtype=Rows)
     lower: wp.array(dtype=Rows)
     scaled: wp.array(dtype=Rows)
     solution: wp.array(dtype=wp.spatial_vector)
@@ -135,6 +139,7 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
         setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
     nodes, blocks = len(lists["item"]), len(lists["row"])
     islands.diagonal = wp.zeros(nodes, dtype=Rows, device=device)
+    islands.gained = wp.zeros(nodes, dtype=Rows, device=device)
     islands.lower = wp.zeros(blocks, dtype=Rows, device=device)
     islands.scaled = wp.zeros(blocks, dtype=Rows, device=device)
     islands.solution = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)

@@ -11,11 +11,11 @@ from hooke.joints.layout import JointLayout
 from hooke.joints.rotation import rotation_vector
 from hooke.joints.rows import angular_rows, bases_of_joint, is_locked, linear_rows
 from hooke.model.tables import Bodies, JointDofs, Joints
-from hooke.solvers.vbd.body_motion import BodyMotion, turned
+from hooke.solvers.vbd.body_motion import BodyMotion, turned, unit_again
 
 __all__ = [
-    "HARD", "JointInputs", "JointMemory", "JointOptions", "JointPose", "acts", "begin_joint", "freedoms", "is_structural", "joint_pose", "material_dof",
-    "rows_of", "six", "slot", "structure", "wrench_of",
+    "HARD", "JointInputs", "JointMemory", "JointOptions", "JointPose", "acts", "begin_joint", "freedoms", "is_structural", "joint_pose",
+    "material_dof", "rows_of", "six", "slot", "structure", "wrench_of",
 ]  # fmt: skip
 
 HARD = wp.constant(1.0e5)  # of masses over dt^2, see docs/decisions/0019-rigid.md
@@ -54,8 +54,8 @@ class JointMemory:
     """What is kept between iterations and steps: multipliers, efforts, penalties, pieces of efforts, coordinates.
 
     ``stress``, ``bent`` and ``heading`` are the hysteresis of bending (:mod:`hooke.solvers.vbd.hysteresis`). What a step begins with and
-    does not change: ``gap`` and levers ``on_child`` and ``on_parent`` of the anchors, their orientations ``base`` (parent) and ``end`` (child),
-    ``rotation`` of one in the other, bases of the ``linear`` and ``angular`` axes, and how stiff rows are that connect the masses.
+    does not change: ``gap`` and levers ``on_child`` and ``on_parent`` of the anchors, their orientations ``end`` (child) and ``base``
+    (parent), ``rotation`` of one in the other, bases of the ``linear`` and ``angular`` axes, and ``scale`` of :class:`JointPose`.
     """
 
     known: wp.array(dtype=wp.int32)
@@ -126,8 +126,8 @@ def begin_joint(
     memory.on_child[j] = on_child
     memory.on_parent[j] = on_parent
     memory.gap[j] = (motion.com[child] - com) + (on_child - on_parent)
-    memory.base[j] = base * wp.transform_get_rotation(joints.X_p[j])
-    memory.end[j] = motion.rotation[child] * wp.transform_get_rotation(joints.X_c[j])
+    memory.base[j] = wp.normalize(base * wp.transform_get_rotation(joints.X_p[j]))
+    memory.end[j] = wp.normalize(motion.rotation[child] * wp.transform_get_rotation(joints.X_c[j]))
     linear, angular = bases_of_joint(place, dofs.axis)
     memory.linear[j] = linear
     memory.angular[j] = angular
@@ -153,7 +153,7 @@ def joint_pose(joints: Joints, motion: BodyMotion, memory: JointMemory, j: int, 
     gap = memory.gap[j] + ((way_c + moved_c) - (way_p + moved_p))
     pose.axes = turn_p * memory.base[j]
     relative = wp.quat_inverse(pose.axes) * (turn_c * memory.end[j])
-    pose.x = wp.transform(wp.quat_rotate_inv(pose.axes, gap), wp.normalize(relative))
+    pose.x = wp.transform(wp.quat_rotate_inv(pose.axes, gap), unit_again(relative))
     pose.on_child = r_c + moved_c
     pose.on_parent = r_p + moved_p + gap
     pose.linear = memory.linear[j]

@@ -60,9 +60,9 @@ __all__ = ["JointRows", "begin_joints", "linearise_joints"]
 
 @wp.struct
 class JointRows:
-    """The rows as they are solved: rates (of the child transposed), g and 1/S of (1), the base of the efforts, what of nu goes to the multipliers.
+    """The rows as they are solved: rates (the child's transposed), g and 1/S of (1), base of the efforts, what of nu multipliers take.
 
-    And for both bodies the wrench of the base and the matrix (2).
+    And for child and parent, one after the other, the wrench of the base and the matrix (2).
     """
 
     child: wp.array(dtype=Rows)
@@ -72,10 +72,8 @@ class JointRows:
     base: wp.array(dtype=wp.spatial_vector)
     share: wp.array(dtype=wp.spatial_vector)
     shift: wp.array(dtype=wp.spatial_vector)
-    load_child: wp.array(dtype=wp.spatial_vector)
-    load_parent: wp.array(dtype=wp.spatial_vector)
-    stiffen_child: wp.array(dtype=wp.mat33)
-    stiffen_parent: wp.array(dtype=wp.mat33)
+    load: wp.array(dtype=wp.spatial_vector)
+    stiffen: wp.array(dtype=wp.mat33)
 
 
 @wp.struct
@@ -428,10 +426,10 @@ def linearise_joints(
         sums.tension = wp.transpose(forces) * wp.spatial_top(memory.effort[j])
         if alive and not is_elastic(code) and place.linear + place.angular > 0:
             sums = linearise_freedoms(dofs, inputs, memory, code, place, pose, j, sums, number, dt, rows)
-        rows.load_child[j] = six(sums.f, wp.cross(pose.on_child, sums.f) + sums.t)
-        rows.load_parent[j] = -six(sums.f, wp.cross(pose.on_parent, sums.f) + sums.t)
+        rows.load[2 * j] = six(sums.f, wp.cross(pose.on_child, sums.f) + sums.t)
+        rows.load[2 * j + 1] = -six(sums.f, wp.cross(pose.on_parent, sums.f) + sums.t)
         tension = wp.length(sums.tension)
-        rows.stiffen_child[j] = stiffening(sums.tension, pose.on_child, tension)
-        rows.stiffen_parent[j] = stiffening(-sums.tension, pose.on_parent, tension)
+        rows.stiffen[2 * j] = stiffening(sums.tension, pose.on_child, tension)
+        rows.stiffen[2 * j + 1] = stiffening(-sums.tension, pose.on_parent, tension)
         j = next_item(work, j)
     restore_denormals(state)
