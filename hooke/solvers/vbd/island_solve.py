@@ -54,8 +54,8 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointR
         force += inertial_force(bodies, motion, b, dt)
         matrix = inertial_matrix(bodies, motion, b, dt)
         for i in range(3):
-            for l in range(3):
-                matrix[3 + i, 3 + l] += stiffness[i, l]
+            for k in range(3):
+                matrix[3 + i, 3 + k] += stiffness[i, k]
     store_block(n, matrix, force, islands.diagonal)
 
 
