@@ -46,7 +46,8 @@ class RigidBodies:
         device, bodies, joints = recorder.device, tables["body"].count, tables["joint"].count
         self._device, self._joint_count = device, joints
         self._motion = allocate(BodyMotion, bodies, device)
-        load, stiffen = (wp.zeros(2 * joints, dtype=dtype, device=device) for dtype in (wp.spatial_vector, wp.mat33))
+        load = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
+        stiffen = wp.zeros(2 * joints, dtype=wp.mat33, device=device)
         self._rows = allocate(JointRows, joints, device, load=load, stiffen=stiffen)
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)

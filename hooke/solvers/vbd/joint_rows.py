@@ -337,13 +337,14 @@ def store_wrenches(rows: JointRows, pose: JointPose, j: int, forces: wp.mat33, m
 
 
 @wp.func
-def store_row(rows: JointRows, pose: JointPose, j: int, i: int, row: Row):
-    """Write the row of a degree of freedom over an empty one."""
+def store_row(rows: JointRows, pose: JointPose, j: int, i: int, row: Row, force: wp.vec3, moment: wp.vec3):
+    """Write the row of a degree of freedom with its wrench in the world over an empty one."""
     if row.stiffness != 0.0 or row.base != 0.0:
-        on_child, on_parent = wrench_of(pose, row.f, row.t)
-        for k in range(rows_of(i)):
+        on_child = six(force, wp.cross(pose.on_child, force) + moment)
+        on_parent = six(force, wp.cross(pose.on_parent, force) + moment)
+        for k in range(6):
             rows.child[j][k, i] = on_child[k]
-            rows.parent[j][i, k] = on_parent[k]
+            rows.parent[j][i, k] = -on_parent[k]
         slack = 1.0 / wp.max(row.stiffness, 1.0e-20)
         rows.residual[j][i] = -row.pull * slack
         rows.slack[j][i] = slack
@@ -362,33 +363,33 @@ def linearise_freedoms(
         if has_quaternion(code):
             stretch, passed = turn_from(inputs, place, pose, wp.transform_get_rotation(inputs.rest[j]))
     for i in range(rows_of(code)):
-        row = Row()
-        if is_one_sided(code):
-            if i == 0:
+        if not is_locked(place, i) and (i == 0 or not is_one_sided(code)):
+            row = Row()
+            if is_one_sided(code):
                 e, n, distance = limit_distance(dofs, memory, place, pose, j, number, dt)
                 row.f = n
                 row.stiffness = e.stiffness
                 row.pull = e.pull
                 memory.now[j][0] = distance
                 memory.mode[j][2, 0] = e.mode
-        elif not is_locked(place, i):
-            e, pieces = freedom_effort(
-                dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
-            )
-            f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
-            row.f = f
-            row.t = t
-            row.stiffness = e.stiffness
-            row.pull = e.pull
-            row.base = e.constant
-            memory.now[j][i] = x[i]
-            for part in range(4):
-                memory.mode[j][part, i] = pieces[part]
-        f = wp.quat_rotate(pose.axes, row.f)
-        sums.f += row.base * f
-        sums.t += row.base * wp.quat_rotate(pose.axes, row.t)
-        sums.tension += memory.effort[j][i] * f
-        store_row(rows, pose, j, i, row)
+            else:
+                e, pieces = freedom_effort(
+                    dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
+                )
+                f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
+                row.f = f
+                row.t = t
+                row.stiffness = e.stiffness
+                row.pull = e.pull
+                row.base = e.constant
+                memory.now[j][i] = x[i]
+                for part in range(4):
+                    memory.mode[j][part, i] = pieces[part]
+            force, moment = wp.quat_rotate(pose.axes, row.f), wp.quat_rotate(pose.axes, row.t)
+            sums.f += row.base * force
+            sums.t += row.base * moment
+            sums.tension += memory.effort[j][i] * force
+            store_row(rows, pose, j, i, row, force, moment)
     return sums
 
 
