@@ -19,6 +19,7 @@ from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_m
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
+from hooke.solvers.vbd.mimics import NO_BODY, Mimics
 
 __all__ = ["restore_momentum", "solve_islands"]
 
@@ -71,6 +72,24 @@ def load_joint(islands: Islands, rows: JointRows, n: int, j: int):
 
 
 @wp.func
+def load_mimic(islands: Islands, mimics: Mimics, n: int, m: int):
+    """The rows of a mimic."""
+    d = wp.spatial_matrix()
+    for i in range(six_of(m)):
+        d[i, i] = -mimics.slack[m][i]
+    islands.diagonal[n] = d
+    islands.right[n] = -mimics.residual[m]
+
+
+@wp.func
+def load_mimic_ends(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
+    """What a mimic adds to the equations of its bodies, and the blocks between them."""
+    for k in range(wp.where(six_of(m) > 0, 4, 0)):
+        e = 4 * m + k
+        load_end(islands, motion, mimics.body[e], islands.mimic[e], mimics.rates[e], mimics.multiplier[m], wp.mat33())
+
+
+@wp.func
 def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
     """Take a step."""
     turn = wp.spatial_bottom(delta)
@@ -101,9 +120,11 @@ def solve_islands(
     islands: Islands,
     motion: BodyMotion,
     memory: JointMemory,
+    mimics: Mimics,
 ):
     """(1) for every island."""
     k = first_item(work, wp.tid())
+    count = islands.child.shape[0]
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         for e in range(islands.block[first], islands.block[last]):
@@ -112,11 +133,15 @@ def solve_islands(
             item = islands.item[n]
             if item >= 0:
                 load_body(islands, bodies, motion, n, item, dt)
-            else:
+            elif item >= -count:
                 load_joint(islands, rows, n, -1 - item)
+            else:
+                load_mimic(islands, mimics, n, -1 - item - count)
         for n in range(first, last):
             j = -1 - islands.item[n]
-            if j >= 0:
+            if j >= count:
+                load_mimic_ends(islands, motion, mimics, j - count)
+            elif j >= 0:
                 base = rows.base[j]
                 load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
                 load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
@@ -132,8 +157,11 @@ def solve_islands(
             item = islands.item[n]
             if item >= 0:
                 move_body(motion, item, islands.right[n])
-            else:
+            elif item >= -count:
                 take_efforts(rows, memory, -1 - item, islands.right[n])
+            else:
+                m = -1 - item - count
+                mimics.multiplier[m] = mimics.multiplier[m] - islands.right[n]
         k = next_item(work, k)
 
 
@@ -144,14 +172,42 @@ def force_of(rows: JointRows, memory: JointMemory, j: int):
 
 
 @wp.func
+def lost_to_mimic(motion: BodyMotion, mimics: Mimics, m: int):
+    """The same of a mimic."""
+    lost, held = wp.vec3(0.0), int(0)
+    for k in range(wp.where(six_of(m) > 0, 4, 0)):
+        b = mimics.body[4 * m + k]
+        outside = b == -1
+        if b >= 0:
+            outside = motion.moves[b] == 0
+        force = wp.spatial_top(wp.transpose(mimics.rates[4 * m + k]) * mimics.multiplier[m])
+        if outside and wp.length_sq(mimics.multiplier[m]) > 0.0:
+            held = 1
+        elif b != NO_BODY:
+            lost += wp.cross(motion.way[b], force)
+    return lost, held
+
+
+@wp.func
 def lost_momentum(
-    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: int, last: int
+    islands: Islands,
+    joints: Joints,
+    motion: BodyMotion,
+    rows: JointRows,
+    memory: JointMemory,
+    mimics: Mimics,
+    first: int,
+    last: int,
 ):
     """h^-1 times what an island lost of its angular momentum (see body_motion.py); and 1 if something outside holds it."""
     lost, held = wp.vec3(0.0), int(0)
     for n in range(first, last):
         j = -1 - islands.item[n]
-        if j >= 0:
+        if j >= islands.child.shape[0]:
+            other, outside = lost_to_mimic(motion, mimics, j - islands.child.shape[0])
+            lost += other
+            held = wp.max(held, outside)
+        elif j >= 0:
             parent, child = joints.parent[j], joints.child[j]
             loose = motion.moves[child] == 0
             if parent >= 0:
@@ -166,15 +222,15 @@ def lost_momentum(
 
 @wp.kernel(enable_backward=False)
 def restore_momentum(
-    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, dt: float,
-    body_qd: wp.array(dtype=wp.spatial_vector),
+    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, mimics: Mimics,
+    dt: float, body_qd: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Give islands that nothing holds their angular momentum, as a rotation of the whole."""
     k = first_item(work, wp.tid())
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         if last - first > 1:
-            lost, held = lost_momentum(islands, joints, motion, rows, memory, first, last)
+            lost, held = lost_momentum(islands, joints, motion, rows, memory, mimics, first, last)
             if held == 0:
                 mass, origin, com = float(0.0), motion.com[wp.max(islands.item[first], 0)], wp.vec3(0.0)
                 for n in range(first, last):
