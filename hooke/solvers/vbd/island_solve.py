@@ -180,11 +180,11 @@ def lost_to_mimic(motion: BodyMotion, mimics: Mimics, m: int):
         outside = b == -1
         if b >= 0:
             outside = motion.moves[b] == 0
-        force = wp.spatial_top(wp.transpose(mimics.rates[4 * m + k]) * mimics.multiplier[m])
-        if outside and wp.length_sq(mimics.multiplier[m]) > 0.0:
-            held = 1
+        wrench = wp.transpose(mimics.rates[4 * m + k]) * mimics.multiplier[m]
+        if outside:
+            held = wp.max(held, int(wp.length_sq(wrench) > 0.0))
         elif b != NO_BODY:
-            lost += wp.cross(motion.way[b], force)
+            lost += wp.cross(motion.way[b], wp.spatial_top(wrench))
     return lost, held
 
 
