@@ -51,8 +51,10 @@ class JointInputs:
 
 @wp.struct
 class JointMemory:
-    """What is kept between iterations and steps: multipliers, efforts, penalties, pieces of efforts, coordinates.
+    """What is kept between iterations and steps: multipliers, efforts, penalties, coordinates.
 
+    Of degrees of freedom ``mode`` says which limit holds them, ``before`` is the effort of the iteration before the last, and ``give`` how
+    the system gives way to them (:mod:`hooke.solvers.vbd.joint_effort`).
     ``stress``, ``bent`` and ``heading`` are the hysteresis of bending (:mod:`hooke.solvers.vbd.hysteresis`).
     """
 
@@ -60,7 +62,9 @@ class JointMemory:
     multiplier: wp.array(dtype=wp.spatial_vector)
     effort: wp.array(dtype=wp.spatial_vector)
     penalty: wp.array(dtype=wp.spatial_vector)
-    mode: wp.array(dtype=wp.spatial_matrix)
+    mode: wp.array(dtype=wp.spatial_vector)
+    before: wp.array(dtype=wp.spatial_vector)
+    give: wp.array(dtype=wp.spatial_vector)
     start: wp.array(dtype=wp.spatial_vector)
     now: wp.array(dtype=wp.spatial_vector)
     rate: wp.array(dtype=wp.spatial_vector)
@@ -75,13 +79,17 @@ class JointMemory:
 
 @wp.struct
 class JointPose:
-    """Anchors of a joint: relative pose, axes of the parent anchor, levers of the child anchor on both bodies, inverse masses."""
+    """Anchors of a joint: relative pose, axes of the parent anchor, levers of the child anchor on both bodies, penalties, inverse
+    masses and inertias.
+    """
 
     x: wp.transform
     axes: wp.quat
     on_child: wp.vec3
     on_parent: wp.vec3
     scale: wp.vec2
+    inverse_child: wp.vec2
+    inverse_parent: wp.vec2
     joined: wp.int32
 
 
@@ -132,7 +140,9 @@ def joint_pose(joints: Joints, bodies: Bodies, motion: BodyMotion, memory: Joint
     pose.x = wp.transform(wp.quat_rotate_inv(pose.axes, gap), wp.normalize(relative))
     pose.on_child = r_c + moved_c
     pose.on_parent = r_p + moved_p + gap
-    w = inverse_scale(bodies, motion, child) + inverse_scale(bodies, motion, parent)
+    pose.inverse_child = inverse_scale(bodies, motion, child)
+    pose.inverse_parent = inverse_scale(bodies, motion, parent)
+    w = pose.inverse_child + pose.inverse_parent
     pose.joined = int(w[0] > 0.0)
     pose.scale = wp.vec2(HARD / (dt * dt * wp.max(w[0], 1.0e-20)), HARD / (dt * dt * wp.max(w[1], 1.0e-20)))
     return pose
