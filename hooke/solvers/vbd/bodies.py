@@ -18,6 +18,7 @@ from hooke.solvers.vbd.island_solve import restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.joint_frames import JointInputs, JointMemory, JointOptions
 from hooke.solvers.vbd.joint_rows import JointRows, begin_joints, linearise_joints
+from hooke.solvers.vbd.mimics import find_mimics, forget_mimics, linearise_mimics, make_mimics
 from hooke.solvers.vbd.workspace import Workspace, allocate
 
 __all__ = ["RigidBodies"]
@@ -60,14 +61,16 @@ class RigidBodies:
     # ---- binding to the model
 
     def bind(self) -> None:
-        """Which bodies move and which joints connect them; rest poses."""
+        """Which bodies move and which joints connect them; rest poses, mimics, hysteresis."""
+        self._recorder.forget()
         columns = {name: self._tables["joint"].arrays[name] for name in ("type", "parent", "child")} if self._joint_count else {}
         joints = {name: array.numpy() for name, array in columns.items()}
         parent, child = (joints.get(name, np.zeros(0, np.int32)) for name in ("parent", "child"))
         body = self._tables["body"].arrays
         moves = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
         acts = ~np.isin(joints.get("type", np.zeros(0, np.int32)), _LOOSE)
-        self._islands: Islands = make_islands(moves, parent, child, acts, self._device)
+        self._mimics, ends = make_mimics(find_mimics(self._tables), parent, child, self._device)
+        self._islands: Islands = make_islands(moves, parent, child, acts, self._device, ends)
         self._island_count = len(self._islands.first) - 1
         self._gather(parent, child)
         self._islands.first_end, self._islands.end = self._first, self._source
@@ -123,6 +126,7 @@ class RigidBodies:
         """The kernels of a step."""
         joints = [begin_joints, linearise_joints, restore_momentum] if self._joint_count else []
         joints += [remember_bends] if self._hysteresis.acts else []
+        joints += [linearise_mimics] if len(self._mimics.follower) else []
         return [begin_bodies, predict_bodies, solve_islands, finish_bodies, *joints]
 
     # ---- the step
@@ -130,7 +134,7 @@ class RigidBodies:
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
-        given = (self.hard, self._rest, self._islands.first, self._hysteresis.eps_max, self._hysteresis.tau)
+        given = (self.hard, self._rest, self._islands.first, self._mimics.follower, self._hysteresis.eps_max, self._hysteresis.tau)
         return values, self._hysteresis.acts, pointers(control, *given)
 
     def launch(self, iterations: int, states: tuple[Any, Any], control: Any, dt: float) -> None:
@@ -164,7 +168,8 @@ class RigidBodies:
         if self._joint_count:
             inputs = [self._joint_options, *self._joint_tables, self._inputs, number, dt]
             launch(linearise_joints, self._joint_count, inputs, [self._memory, self._rows])
-        outputs = [self._islands, self._motion, self._memory]
+            launch(linearise_mimics, len(self._mimics.follower), inputs[:-1], [self._memory, self._mimics])
+        outputs = [self._islands, self._motion, self._memory, self._mimics]
         launch(solve_islands, self._island_count, [joints.struct, bodies.struct, self._rows, dt], outputs)
 
     def _finish(self, states: tuple[Any, Any], dt: float) -> None:
@@ -175,7 +180,16 @@ class RigidBodies:
         outputs = [state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, self._motion, state_in.body_q, dt], outputs)
         if self._joint_count:
-            inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory, dt]
+            inputs = [
+                self._tables["joint"].struct,
+                bodies.struct,
+                self._islands,
+                self._motion,
+                self._rows,
+                self._memory,
+                self._mimics,
+                dt,
+            ]
             launch(restore_momentum, self._island_count, inputs, [state_out.body_qd])
 
     @property
@@ -231,7 +245,9 @@ class RigidBodies:
         memory = self._memory
         if self._joint_count:
             outputs = [memory.known, memory.multiplier, memory.effort, memory.penalty, memory.mode]
-            self._recorder.launch(forget_joints, self._joint_count, [self._tables["joint"].arrays["world"], selected], outputs)
+            world = self._tables["joint"].arrays["world"]
+            self._recorder.launch(forget_joints, self._joint_count, [world, selected], outputs)
+            self._recorder.launch(forget_mimics, len(self._mimics.follower), [world, selected], [self._mimics])
 
     def set_hardness(self, joint: int, slots: list[int], hard: bool) -> None:
         """Make slots of a joint hard or soft from the next step on, in place."""

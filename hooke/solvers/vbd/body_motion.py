@@ -210,7 +210,7 @@ def finish_bodies(
 def forget_joints(
     work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
     multiplier: wp.array(dtype=wp.spatial_vector), effort: wp.array(dtype=wp.spatial_vector),
-    penalty: wp.array(dtype=wp.spatial_vector), mode: wp.array(dtype=wp.spatial_matrix),
+    penalty: wp.array(dtype=wp.spatial_vector), mode: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Joints of selected worlds begin anew."""
     j = first_item(work, wp.tid())
@@ -220,5 +220,5 @@ def forget_joints(
             multiplier[j] = wp.spatial_vector()
             effort[j] = wp.spatial_vector()
             penalty[j] = wp.spatial_vector()
-            mode[j] = wp.spatial_matrix()
+            mode[j] = wp.spatial_vector()
         j = next_item(work, j)

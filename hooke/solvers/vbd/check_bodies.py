@@ -108,11 +108,6 @@ def _check_joints(model: Any, tables: dict[str, Any]) -> None:
     if not tables["joint"].count:
         return
     arrays, dofs = tables["joint"].arrays, tables["joint_dof"].arrays
-    leader = arrays["mimic_joint"]
-    follows = np.flatnonzero(leader.numpy() >= 0) if leader is not None else np.zeros(0, np.int64)
-    if len(follows) or tables["constraint_mimic"].count:
-        where = f": joint {arrays['label'][follows[0]]!r} (index {follows[0]}) follows another" if len(follows) else ""
-        raise NotImplementedError(f"SolverVBD: mimic joints are not solved yet{where}; remove the mimic, or drive the joint")
     _warn_of_idle_freedoms(model, arrays, dofs)
 
 

@@ -143,7 +143,7 @@ def remember_bends(
 
 @dataclass(frozen=True)
 class Hysteresis:
-    """``vbd:dahl_eps_max`` and ``vbd:dahl_tau`` of all joints, zeros where the model has none, and whether they act on any."""
+    """``vbd:dahl_eps_max`` and ``vbd:dahl_tau`` of all joints, zeros where the model has none, and whether there are any to act on."""
 
     eps_max: wp.array
     tau: wp.array
@@ -151,7 +151,7 @@ class Hysteresis:
 
 
 def find_hysteresis(model: Any, tables: dict[str, Any], device: Any) -> Hysteresis:
-    """The hysteresis of a model; values are read in every step, whether they act on any joint only here.
+    """The hysteresis of a model; values are read in every step.
 
     Raises:
         ValueError: A value is negative or not finite.
@@ -169,5 +169,4 @@ def find_hysteresis(model: Any, tables: dict[str, Any], device: Any) -> Hysteres
         raise ValueError(
             f"SolverVBD: expected vbd:{name} >= 0 and finite, found {values[k, j]} at joint {joints.arrays['label'][j]!r} (index {j})"
         )
-    elastic = np.isin(joints.arrays["type"].numpy(), _ELASTIC)
-    return Hysteresis(given[0], given[1], bool((elastic & (values > 0.0).all(axis=0)).any()))
+    return Hysteresis(given[0], given[1], bool(np.isin(joints.arrays["type"].numpy(), _ELASTIC).any()))

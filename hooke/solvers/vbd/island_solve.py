@@ -16,6 +16,7 @@ from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import (
     Rows,
+    add_to_block,
     clear_block,
     copy_block,
     eliminate_column,
@@ -28,11 +29,18 @@ from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_m
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
+from hooke.solvers.vbd.mimics import NO_BODY, Mimics
 
 __all__ = ["restore_momentum", "solve_islands"]
 
 AHEAD = wp.constant(4)  # nodes: while the processor waits for the pivots of one it loads those to come
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
+
+
+@wp.func
+def ends_of_mimic(m: int):
+    """Four, as a number that the compiler does not unroll loops for."""
+    return wp.where(m < 0, 0, 4)
 
 
 @wp.func
@@ -60,12 +68,14 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointR
 
 
 @wp.func
-def load_node(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, n: int, dt: float):
-    item = islands.item[n]
+def load_node(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, mimics: Mimics, n: int, dt: float):
+    item, count = islands.item[n], islands.child.shape[0]
     if item >= 0:
         load_body(islands, bodies, motion, rows, n, item, dt)
-    else:
+    elif item >= -count:
         store_diagonal(n, -1 - item, rows.slack, rows.residual, islands.diagonal)
+    else:
+        store_diagonal(n, -1 - item - count, mimics.slack, mimics.residual, islands.diagonal)
 
 
 @wp.func
@@ -85,6 +95,27 @@ def load_ends(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointR
     child, parent = islands.child[j], islands.parent[j]
     load_end(islands, motion, joints.child[j], child, rows.child, j, child < 0)
     load_end(islands, motion, joints.parent[j], parent, rows.parent, j, parent >= 0)
+
+
+@wp.func
+def wrench_on(mimics: Mimics, e: int, multiplier: wp.spatial_vector):
+    """Wrench of a mimic on the body of its end ``e``."""
+    wrench = wp.spatial_vector()
+    for i in range(6):
+        for k in range(6):
+            wrench[k] += mimics.rates[e][i, k] * multiplier[i]
+    return wrench
+
+
+@wp.func
+def load_mimic(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
+    """The blocks between a mimic and its bodies, and what it adds to their equations."""
+    for k in range(ends_of_mimic(m)):
+        e = 4 * m + k
+        b, block = mimics.body[e], islands.mimic[e]
+        load_end(islands, motion, b, block, mimics.rates, e, block >= 0)
+        if block != -1 and motion.moves[wp.max(b, 0)] != 0:
+            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.gained)
 
 
 @wp.func
@@ -115,23 +146,27 @@ def solve_islands(
     islands: Islands,
     motion: BodyMotion,
     memory: JointMemory,
+    mimics: Mimics,
 ):
     """(1) for every island."""
     state = flush_denormals()
     k = first_item(work, wp.tid())
+    count = islands.child.shape[0]
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
             clear_block(islands.fill[e], islands.lower)
         for n in range(first, last):
             j = -1 - islands.item[n]
-            if j >= 0:
+            if j >= count:
+                load_mimic(islands, motion, mimics, j - count)
+            elif j >= 0:
                 load_ends(islands, joints, motion, rows, j)
         for n in range(first, wp.min(first + AHEAD, last)):
-            load_node(islands, bodies, motion, rows, n, dt)
+            load_node(islands, bodies, motion, rows, mimics, n, dt)
         for n in range(first, last):
             if n + AHEAD < last:
-                load_node(islands, bodies, motion, rows, n + AHEAD, dt)
+                load_node(islands, bodies, motion, rows, mimics, n + AHEAD, dt)
             eliminate_column(
                 n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
                 islands.gained, islands.lower, islands.scaled, islands.solution,
@@ -142,8 +177,11 @@ def solve_islands(
             item = islands.item[n]
             if item >= 0:
                 move_body(motion, item, islands.solution[n])
-            else:
+            elif item >= -count:
                 take_efforts(rows, memory, -1 - item, islands.solution[n])
+            else:
+                m = -1 - item - count
+                mimics.multiplier[m] = mimics.multiplier[m] - islands.solution[n]
         k = next_item(work, k)
     restore_denormals(state)
 
@@ -159,14 +197,42 @@ def force_of(rows: JointRows, memory: JointMemory, j: int):
 
 
 @wp.func
+def lost_to_mimic(motion: BodyMotion, mimics: Mimics, m: int):
+    """The same of a mimic."""
+    lost, held = wp.vec3(0.0), int(0)
+    for k in range(ends_of_mimic(m)):
+        b = mimics.body[4 * m + k]
+        outside = b == -1
+        if b >= 0:
+            outside = motion.moves[b] == 0
+        wrench = wrench_on(mimics, 4 * m + k, mimics.multiplier[m])
+        if outside:
+            held = wp.max(held, int(wp.length_sq(wrench) > 0.0))
+        elif b != NO_BODY:
+            lost += wp.cross(motion.way[b], wp.spatial_top(wrench))
+    return lost, held
+
+
+@wp.func
 def lost_momentum(
-    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: int, last: int
+    islands: Islands,
+    joints: Joints,
+    motion: BodyMotion,
+    rows: JointRows,
+    memory: JointMemory,
+    mimics: Mimics,
+    first: int,
+    last: int,
 ):
     """h^-1 times what an island lost of its angular momentum (see body_motion.py); and 1 if something outside holds it."""
     lost, held = wp.vec3(0.0), int(0)
     for n in range(first, last):
         j = -1 - islands.item[n]
-        if j >= 0:
+        if j >= islands.child.shape[0]:
+            other, outside = lost_to_mimic(motion, mimics, j - islands.child.shape[0])
+            lost += other
+            held = wp.max(held, outside)
+        elif j >= 0:
             parent, child = joints.parent[j], joints.child[j]
             loose = motion.moves[child] == 0
             if parent >= 0:
@@ -181,15 +247,15 @@ def lost_momentum(
 
 @wp.kernel(enable_backward=False)
 def restore_momentum(
-    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, dt: float,
-    body_qd: wp.array(dtype=wp.spatial_vector),
+    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, mimics: Mimics,
+    dt: float, body_qd: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Give islands that nothing holds their angular momentum, as a rotation of the whole."""
     k = first_item(work, wp.tid())
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         if last - first > 1:
-            lost, held = lost_momentum(islands, joints, motion, rows, memory, first, last)
+            lost, held = lost_momentum(islands, joints, motion, rows, memory, mimics, first, last)
             if held == 0:
                 mass, origin, com = float(0.0), motion.com[wp.max(islands.item[first], 0)], wp.vec3(0.0)
                 for n in range(first, last):

@@ -51,18 +51,22 @@ class JointInputs:
 
 @wp.struct
 class JointMemory:
-    """What is kept between iterations and steps: multipliers, efforts, penalties, pieces of efforts, coordinates.
+    """What is kept between iterations and steps: multipliers, efforts, penalties, coordinates.
 
+    Of degrees of freedom ``mode`` says which limit holds them, ``before`` is the effort of the iteration before the last, and ``give`` how
+    the system gives way to them (:mod:`hooke.solvers.vbd.joint_effort`).
     ``stress``, ``bent`` and ``heading`` are the hysteresis of bending (:mod:`hooke.solvers.vbd.hysteresis`). What a step begins with and
     does not change: ``gap`` and levers ``on_child`` and ``on_parent`` of the anchors, their orientations ``end`` (child) and ``base``
-    (parent), ``rotation`` of one in the other, bases of the ``linear`` and ``angular`` axes, and ``scale`` of :class:`JointPose`.
+    (parent), ``rotation`` of one in the other, bases of the ``linear`` and ``angular`` axes, and what :class:`JointPose` has of them.
     """
 
     known: wp.array(dtype=wp.int32)
     multiplier: wp.array(dtype=wp.spatial_vector)
     effort: wp.array(dtype=wp.spatial_vector)
     penalty: wp.array(dtype=wp.spatial_vector)
-    mode: wp.array(dtype=wp.spatial_matrix)
+    mode: wp.array(dtype=wp.spatial_vector)
+    before: wp.array(dtype=wp.spatial_vector)
+    give: wp.array(dtype=wp.spatial_vector)
     start: wp.array(dtype=wp.spatial_vector)
     now: wp.array(dtype=wp.spatial_vector)
     rate: wp.array(dtype=wp.spatial_vector)
@@ -75,6 +79,8 @@ class JointMemory:
     linear: wp.array(dtype=wp.quat)
     angular: wp.array(dtype=wp.quat)
     scale: wp.array(dtype=wp.vec2)
+    inverse_child: wp.array(dtype=wp.vec2)
+    inverse_parent: wp.array(dtype=wp.vec2)
     coordinates: wp.array(dtype=wp.float32)
     applied: wp.array(dtype=wp.spatial_vector)
     stress: wp.array(dtype=wp.vec3)
@@ -86,7 +92,7 @@ class JointMemory:
 class JointPose:
     """Anchors of a joint: relative pose, axes of the parent anchor, levers of the child anchor on both bodies, bases of its axes.
 
-    ``scale`` is how stiff hard rows are, (linear, angular); 0 where they would move nothing.
+    ``scale`` is how stiff hard rows are, (linear, angular), ``inverse_child`` and ``inverse_parent`` inverse masses and inertias.
     """
 
     x: wp.transform
@@ -96,6 +102,9 @@ class JointPose:
     linear: wp.quat
     angular: wp.quat
     scale: wp.vec2
+    inverse_child: wp.vec2
+    inverse_parent: wp.vec2
+    joined: wp.int32
 
 
 @wp.func
@@ -131,10 +140,11 @@ def begin_joint(
     linear, angular = bases_of_joint(place, dofs.axis)
     memory.linear[j] = linear
     memory.angular[j] = angular
-    w = inverse_scale(bodies, motion, child) + inverse_scale(bodies, motion, parent)
-    memory.scale[j] = wp.vec2(0.0, 0.0)
-    if w[0] > 0.0:
-        memory.scale[j] = wp.vec2(HARD / (dt * dt * w[0]), HARD / (dt * dt * wp.max(w[1], 1.0e-20)))
+    w_c, w_p = inverse_scale(bodies, motion, child), inverse_scale(bodies, motion, parent)
+    w = w_c + w_p
+    memory.inverse_child[j] = w_c
+    memory.inverse_parent[j] = w_p
+    memory.scale[j] = wp.vec2(HARD / (dt * dt * wp.max(w[0], 1.0e-20)), HARD / (dt * dt * wp.max(w[1], 1.0e-20)))
 
 
 @wp.func
@@ -159,6 +169,9 @@ def joint_pose(joints: Joints, motion: BodyMotion, memory: JointMemory, j: int, 
     pose.linear = memory.linear[j]
     pose.angular = memory.angular[j]
     pose.scale = memory.scale[j]
+    pose.inverse_child = memory.inverse_child[j]
+    pose.inverse_parent = memory.inverse_parent[j]
+    pose.joined = int(pose.inverse_child[0] + pose.inverse_parent[0] > 0.0)
     return pose
 
 
@@ -241,7 +254,7 @@ def material_dof(place: Place, i: int):
 def acts(joints: Joints, code: int, place: Place, pose: JointPose, j: int):
     """Whether a joint has rows at all."""
     bound = (not is_at_com(code)) or is_elastic(code) or is_one_sided(code)
-    return joints.enabled[j] and pose.scale[0] > 0.0 and bound
+    return joints.enabled[j] and pose.joined != 0 and bound
 
 
 @wp.func

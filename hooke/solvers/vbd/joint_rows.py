@@ -36,7 +36,7 @@ from hooke.math.blocks import Rows, store_block
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.hysteresis import BendRows, bend_rows
-from hooke.solvers.vbd.joint_effort import UNLIMITED, Coordinate, Effort, limit_effort, limited_effort
+from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT, UNLIMITED, Coordinate, dof_effort, limit_effort
 from hooke.solvers.vbd.joint_frames import (
     JointInputs,
     JointMemory,
@@ -56,6 +56,8 @@ from hooke.solvers.vbd.joint_frames import (
 )
 
 __all__ = ["JointRows", "begin_joints", "linearise_joints"]
+
+FIRST_GIVE = wp.constant(0.01)  # of that of two bodies alone: what else holds them makes them give way less
 
 
 @wp.struct
@@ -147,6 +149,7 @@ def begin_joints(
                     near[3 + k] = inputs.initial[place.q + place.linear + k]
         start, _across, _turn = structure(code, place, dofs, inputs, pose, j)
         if memory.known[j] == 0:
+            memory.give[j] = wp.spatial_vector()
             memory.stress[j] = wp.vec3(0.0)
             memory.heading[j] = wp.vec3(0.0)
             memory.bent[j] = wp.spatial_bottom(start)
@@ -211,11 +214,38 @@ def turn_from(inputs: JointInputs, place: Place, pose: JointPose, rest: wp.quat)
 
 
 @wp.func
+def own_give(pose: JointPose, f: wp.vec3, t: wp.vec3, dt: float):
+    """How far the two bodies alone would go for a unit of the effort with wrench (f, t)."""
+    on_child, on_parent = wrench_of(pose, f, t)
+    w = pose.inverse_child[0] * wp.length_sq(wp.spatial_top(on_child)) + pose.inverse_child[1] * wp.length_sq(
+        wp.spatial_bottom(on_child)
+    )
+    w += pose.inverse_parent[0] * wp.length_sq(wp.spatial_top(on_parent))
+    w += pose.inverse_parent[1] * wp.length_sq(wp.spatial_bottom(on_parent))
+    return dt * dt * w
+
+
+@wp.func
+def system_give(memory: JointMemory, j: int, i: int, x: float, own: float, number: int):
+    """How far the coordinate went for a change of its effort between the last two iterations, where that can be told."""
+    give = memory.give[j][i]
+    if give <= 0.0 or give > own:
+        give = FIRST_GIVE * own
+    if number > 0:
+        way, change = x - memory.now[j][i], memory.effort[j][i] - memory.before[j][i]
+        if wp.abs(way) > 1.0e-6 * (1.0 + wp.abs(x)) and way * change > 0.0:
+            give = wp.clamp(way / change, 1.0e-5 * own, own)
+    memory.give[j][i] = give
+    memory.before[j][i] = wp.where(number > 0, memory.effort[j][i], 0.0)
+    return give
+
+
+@wp.func
 def freedom_effort(
     dofs: JointDofs, inputs: JointInputs, memory: JointMemory, code: int, place: Place, pose: JointPose, j: int, i: int, x: float,
-    stretch: float, passed: float, number: int, dt: float,
+    stretch: float, passed: float, give: float, number: int, dt: float,
 ):  # fmt: skip
-    """The effort of the degree of freedom in row ``i``, and its pieces."""
+    """The effort of the degree of freedom in row ``i``."""
     k = wp.where(i < 3, i, place.linear + i - 3)
     c = Coordinate()
     c.x = x
@@ -225,27 +255,29 @@ def freedom_effort(
     c.hard = pose.scale[slot(i)]
     c.effort = memory.effort[j][i]
     c.solved = number
+    c.give = give
+    c.held = memory.mode[j][i]
     c.stretch = stretch
     c.left = -passed
     c.bounds = wp.vec2(-UNLIMITED, UNLIMITED)
+    c.fastest = NO_VELOCITY_LIMIT
     if not has_quaternion(code):
         c.bounds = wp.vec2(dofs.limit_lower[place.qd + k], dofs.limit_upper[place.qd + k])
         c.left = wp.clamp(inputs.target_q[place.q + k], c.bounds[0], c.bounds[1]) - x
         c.stretch = x - inputs.rest_q[place.q + k]
-    modes = wp.vec4(memory.mode[j][0, i], memory.mode[j][1, i], memory.mode[j][2, i], memory.mode[j][3, i])
-    most = wp.where(has_quaternion(code), UNLIMITED, dofs.velocity_limit[place.qd + k])
-    return limited_effort(dofs, place.qd + k, c, dt, modes, most)
+        c.fastest = dofs.velocity_limit[place.qd + k]
+    return dof_effort(dofs, place.qd + k, c, dt)
 
 
 @wp.func
-def limit_distance(dofs: JointDofs, memory: JointMemory, place: Place, pose: JointPose, j: int, number: int, dt: float):
+def limit_distance(dofs: JointDofs, memory: JointMemory, place: Place, pose: JointPose, j: int, number: int):
     """The effort of a distance, whose limits are hard, its direction and its piece."""
     distance, n = distance_row(wp.transform_get_translation(pose.x))
     bounds = wp.vec2(dofs.limit_lower[place.qd], dofs.limit_upper[place.qd])
-    mode = memory.mode[j][2, 0]
+    mode = memory.mode[j][0]
     side = wp.where(mode < 0.0, bounds[1], bounds[0])
     solved = wp.where(number > 0, memory.effort[j][0], pose.scale[0] * (side - distance))
-    return limit_effort(Effort(), bounds, pose.scale[0], 0.0, distance, distance, solved, dt, mode), n, distance
+    return limit_effort(bounds, pose.scale[0], distance, solved, mode), n, distance
 
 
 @wp.func
@@ -366,25 +398,25 @@ def linearise_freedoms(
         if not is_locked(place, i) and (i == 0 or not is_one_sided(code)):
             row = Row()
             if is_one_sided(code):
-                e, n, distance = limit_distance(dofs, memory, place, pose, j, number, dt)
+                e, n, distance = limit_distance(dofs, memory, place, pose, j, number)
                 row.f = n
                 row.stiffness = e.stiffness
                 row.pull = e.pull
                 memory.now[j][0] = distance
-                memory.mode[j][2, 0] = e.mode
+                memory.mode[j][0] = e.mode
             else:
-                e, pieces = freedom_effort(
-                    dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], number, dt
-                )
                 f, t = joint_rates(code, place, dofs.axis, memory.coordinates, wp.where(i < 3, i, place.linear + i - 3))
+                give = system_give(memory, j, i, x[i], own_give(pose, f, t, dt), number)
+                e = freedom_effort(
+                    dofs, inputs, memory, code, place, pose, j, i, x[i], stretch[i % 3], passed[i % 3], give, number, dt
+                )
                 row.f = f
                 row.t = t
                 row.stiffness = e.stiffness
                 row.pull = e.pull
                 row.base = e.constant
                 memory.now[j][i] = x[i]
-                for part in range(4):
-                    memory.mode[j][part, i] = pieces[part]
+                memory.mode[j][i] = e.mode
             force, moment = wp.quat_rotate(pose.axes, row.f), wp.quat_rotate(pose.axes, row.t)
             sums.f += row.base * force
             sums.t += row.base * moment
@@ -413,7 +445,11 @@ def linearise_joints(
             k = 1.0 * memory.penalty[j]
             rate = damping_rates(options, dofs, code, place, dt)
             bends = bend_rows(dofs, inputs, memory, code, place, j, k, c, turn, dt)
-            memory.now[j] = c
+            now = 1.0 * memory.now[j]
+            for i in range(6):
+                if is_structural(code, place, i):
+                    now[i] = c[i]
+            memory.now[j] = now
         if bends.acts != 0:
             turn = bends.moment
         lives = store_structure(options, inputs, memory, j, bends, k, rate, c, rows)

@@ -270,6 +270,12 @@ class PageBodies(RigidBodies):
                 f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) is a distance joint or a rod, which the "
                 "documented formulation does not solve; leave the default True"
             )
+        if len(self._mimics.follower):
+            j = int(self._mimics.follower.numpy()[0])
+            raise NotImplementedError(
+                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) follows another, which the documented "
+                "formulation does not solve; leave the default True"
+            )
         dofs_of = self._tables["joint_dof"].arrays
         found = [name for name in ("stiffness", "damping", "armature", "friction") if dofs_of[name].numpy().any()]
         found += ["effort_limit"] if (dofs_of["effort_limit"].numpy() < 1.0e6).any() else []
