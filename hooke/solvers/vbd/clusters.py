@@ -22,11 +22,13 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
+from hooke.math.blocks import Rows
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_move
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
+from hooke.solvers.vbd.mimics import Mimics
 
 __all__ = ["Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups", "room_of"]
 
@@ -89,18 +91,25 @@ def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) 
     return groups
 
 
-def make_room(groups: Groups, bodies: int, joints: int, shared: Islands | None, device: Any) -> Islands:
-    """Room for the elimination of all groups; the numbers themselves may be those of another grouping, ``shared``."""
+def make_room(groups: Groups, bodies: int, like: Islands, shared: Islands | None, device: Any) -> Islands:
+    """Room for the elimination of all groups of some islands ``like`` these.
+
+    The numbers themselves may be those of another grouping, ``shared``.
+    """
     nodes, islands = len(groups.item), len(groups.group)
     blocks, pairs = room_of(groups)
-    sizes = {"first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
-             "target": pairs * nodes, "child": joints, "parent": joints, "node_of_body": bodies, "count": 1}  # fmt: skip
+    sizes = {
+        "first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
+        "target": pairs * nodes, "child": len(like.child), "parent": len(like.parent), "mimic": len(like.mimic),
+        "node_of_body": bodies, "count": 1, "fill": 0,
+    }  # fmt: skip
     room = Islands()
+    room.first_end, room.end = like.first_end, like.end
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
     numbers: tuple[tuple[str, Any, int], ...] = (
-        ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
-        ("lower", wp.spatial_matrix, blocks * nodes), ("scaled", wp.spatial_matrix, blocks * nodes),
+        ("diagonal", Rows, nodes), ("gained", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
+        ("solution", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
     )  # fmt: skip
     for name, dtype, size in numbers:
         setattr(room, name, wp.zeros(size, dtype=dtype, device=device) if shared is None else getattr(shared, name))
@@ -204,6 +213,7 @@ _ORDER = """
     wp::int32 items[128], order[128], place[128];
     bits_t around[128], later[128];
     auto n = last - first;
+    auto joints = child_block.shape[0];
     auto has = [](const bits_t& x, wp::int32 k) { return k < 64 ? (x.low >> k) & 1 : (x.high >> (k - 64)) & 1; };
     auto put = [](bits_t& x, wp::int32 k) { if (k < 64) x.low |= word_t(1) << k; else x.high |= word_t(1) << (k - 64); };
     auto drop = [](bits_t& x, wp::int32 k) { if (k < 64) x.low &= ~(word_t(1) << k); else x.high &= ~(word_t(1) << (k - 64)); };
@@ -228,6 +238,10 @@ _ORDER = """
     for (auto l = 0; l < n; l++) {
         put(alive, l);
         auto node = items[l];
+        if (node < -joints) {
+            for (auto k = 0; k < 4; k++) couple(l, local(mimic_body.data[4 * (-1 - node - joints) + k]));
+            continue;
+        }
         if (node < 0) {
             couple(l, local(child.data[-1 - node]));
             couple(l, local(parent.data[-1 - node]));
@@ -283,12 +297,17 @@ _ORDER = """
     for (auto k = 0; k < n; k++) {
         auto node = item.data[first + k];
         if (node >= 0) continue;
-        for (auto end = 0; end < 2; end++) {
-            auto b = end ? child.data[-1 - node] : parent.data[-1 - node];
+        auto start = [&](wp::int32 b) {
             auto m = b < 0 ? -1 : node_of_body.data[b] - first;
-            auto mine = m >= 0 && m < n && item.data[first + m] == b;
-            auto& to = end ? child_block.data[-1 - node] : parent_block.data[-1 - node];
-            to = !mine ? -1 : m < k ? block_of(m, k) : -2 - block_of(k, m);
+            if (m < 0 || m >= n || item.data[first + m] != b) return wp::int32(-1);
+            return m < k ? block_of(m, k) : -2 - block_of(k, m);
+        };
+        if (node < -joints) {
+            for (auto end = 4 * (-1 - node - joints), last_end = end + 4; end < last_end; end++)
+                mimic_block.data[end] = start(mimic_body.data[end]);
+        } else {
+            child_block.data[-1 - node] = start(child.data[-1 - node]);
+            parent_block.data[-1 - node] = start(parent.data[-1 - node]);
         }
     }
     return 0;
@@ -304,6 +323,7 @@ def order_group(
     pairs_per_node: int,
     child: wp.array(dtype=wp.int32),
     parent: wp.array(dtype=wp.int32),
+    mimic_body: wp.array(dtype=wp.int32),
     contact: wp.array(dtype=wp.int32),
     contact_row: wp.array(dtype=wp.int32),
     pair_of_row: wp.array(dtype=wp.vec2i),
@@ -317,22 +337,23 @@ def order_group(
     target: wp.array(dtype=wp.int32),
     child_block: wp.array(dtype=wp.int32),
     parent_block: wp.array(dtype=wp.int32),
+    mimic_block: wp.array(dtype=wp.int32),
 ) -> int:
     """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
 
 
 @wp.kernel(enable_backward=False)
 def order_groups(
-    work: Work, joints: Joints, contacts: BodyContacts, part: int, blocks: int, pairs: int, islands: Islands
+    work: Work, joints: Joints, mimics: Mimics, contacts: BodyContacts, part: int, blocks: int, pairs: int, islands: Islands
 ):  # fmt: skip
     """The elimination of every group of a grouping."""
     k = first_item(work, wp.tid())
     while k >= 0:
         if k < islands.count[0]:
             order_group(
-                islands.first[k], islands.first[k + 1], part, blocks, pairs, joints.child, joints.parent, contacts.first,
+                islands.first[k], islands.first[k + 1], part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first,
                 contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
-                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent,
+                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
             )  # fmt: skip
         k = next_item(work, k)
 

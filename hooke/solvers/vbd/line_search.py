@@ -28,7 +28,7 @@ def step_of_point(islands: Islands, motion: BodyMotion, b: int, lever: wp.vec3, 
     if may_move(motion, b):
         n = islands.node_of_body[b]
         if n >= first and n < last:
-            delta = islands.right[n]
+            delta = islands.solution[n]
             step = wp.spatial_top(delta) + wp.cross(wp.spatial_bottom(delta), lever)
     return step
 

@@ -52,7 +52,6 @@ class RigidContacts:
         self.rows: Any = None
         self._past: Any = None
         self.room = -1
-        self._joints = tables["joint"].count
         self.large: Islands | None = None
 
     @property
@@ -70,33 +69,37 @@ class RigidContacts:
         ]
         return [*rows, form_groups, order_groups, find_lone_groups]
 
-    def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
+    def bind(self, islands: Islands, mimics: Any, moves: np.ndarray, *couplings: Any) -> None:
         """Which islands there are.
 
         Args:
             islands: All of them.
+            mimics: The mimics among their nodes.
             moves: Which bodies move, bool (bodies,).
-            ends: Parent and child of every joint.
-            acts: Which joints have rows, bool (joints,).
+            *couplings: What else :func:`~hooke.solvers.vbd.islands.make_islands` is given for them.
         """
         first, item = islands.first.numpy(), islands.item.numpy()
-        used = {end: getattr(islands, end).numpy() != -1 for end in ("parent", "child")}
+        used = {end: getattr(islands, end).numpy() != -1 for end in ("parent", "child", "mimic")}
+        self._mimics, joint_count = mimics, len(used["child"])
         small: list[tuple[list[int], int]] = []
         large, jointed = np.zeros(self._bodies, bool), np.zeros(self._bodies, np.int32)
         for k in range(len(first) - 1):
             nodes = item[first[k] : first[k + 1]]
-            joints = -1 - nodes[nodes < 0]
+            joints = -1 - nodes[(nodes < 0) & (nodes >= -joint_count)]
+            follow = -1 - nodes[nodes < -joint_count] - joint_count
             jointed[nodes[nodes >= 0]] = int(len(joints) > 0)
-            edges = int(used["parent"][joints].sum() + used["child"][joints].sum())
+            edges = int(used["parent"][joints].sum() + used["child"][joints].sum() + used["mimic"].reshape(-1, 4)[follow].sum())
             if is_small(len(nodes), edges):
                 small.append((nodes.tolist(), edges))
             else:
                 large[nodes[nodes >= 0]] = True
         self._jointed = wp.array(jointed, dtype=wp.int32, device=self._device)
         self._groups = make_groups(small, self._bodies, self._device)
-        self._first = make_room(self._groups, self._bodies, self._joints, None, self._device)
-        self._second = make_room(self._groups, self._bodies, self._joints, self._first, self._device)
-        self.large = make_islands(moves & large, *ends, acts, self._device) if large.any() else None
+        self._first = make_room(self._groups, self._bodies, islands, None, self._device)
+        self._second = make_room(self._groups, self._bodies, islands, self._first, self._device)
+        self.large = make_islands(moves & large, *couplings) if large.any() else None
+        if self.large is not None:
+            self.large.first_end, self.large.end = islands.first_end, islands.end
         self._counts = len(small), 0 if self.large is None else len(self.large.first) - 1
 
     def needs(self, contacts: Any) -> bool:
@@ -150,10 +153,9 @@ class RigidContacts:
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
+        joints, room = self._tables["joint"].struct, room_of(self._groups)
         for part, islands in ((1, self._first), (2, self._second)):
-            launch(
-                order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part, *room_of(self._groups)], [islands]
-            )
+            launch(order_groups, self._counts[0], [joints, self._mimics, self.rows, part, *room], [islands])
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])

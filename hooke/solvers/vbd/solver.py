@@ -49,6 +49,7 @@ from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["SolverVBD"]
 
+_OF_JOINTS = ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES | ModelFlags.CONSTRAINT_PROPERTIES
 _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
@@ -125,7 +126,7 @@ class SolverVBD(JointModes, SolverBase):
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
         NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
-            on dynamic bodies, mimic joints, hysteresis of cables.
+            on dynamic bodies, distance joints, rods or mimics with ``rigid_compliant_alm=False``.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -407,14 +408,15 @@ class SolverVBD(JointModes, SolverBase):
         After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
         elements act, and the colours;
         ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
-        ``JOINT_DOF_PROPERTIES`` where joints are at rest. Gains, limits, targets, anchors and ``joint_enabled`` are read in every step.
+        ``JOINT_DOF_PROPERTIES`` where joints are at rest, and with ``CONSTRAINT_PROPERTIES`` which follow others and by what coefficients.
+        Gains, limits, targets, anchors, ``joint_enabled`` and the parameters of hysteresis are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
             launch_directly(self._bind_bodies)
-        elif flags & (ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES) and self._rigid is not None:
+        elif flags & _OF_JOINTS and self._rigid is not None:
             launch_directly(self._rigid.bind)
 
     def rebuild_bvh(self, state: Any) -> None:
