@@ -90,6 +90,8 @@ NATIVE = {
     "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
+    "add_block": {2},
+    "order_group": set(range(12, 22)),
 }
 """Native functions that write, with the places of what they write."""
 

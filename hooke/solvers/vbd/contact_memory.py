@@ -77,12 +77,21 @@ def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
 
 
 @wp.func
+def feature_of(rows: RigidRows, r: int):
+    """The feature of a row, -1 where rows do not say."""
+    feature = int(-1)
+    if rows.point_id.shape[0] > 0:
+        feature = rows.point_id[r]
+    return feature
+
+
+@wp.func
 def kept_force(past: ContactPast, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
     """The force of the same row in the step before, turned with its normal."""
     force = wp.vec3(0.0)
     for k in range(past.first[b], past.first[b + 1]):
         q = past.row[k]
-        if past.feature[q] == feature and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
+        if feature >= 0 and past.feature[q] == feature and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
             old = past.force[q]
             along = wp.dot(old, past.normal[q])
             across = old - along * past.normal[q]
@@ -174,7 +183,7 @@ def begin_contacts(
                     if not may_move(motion, b):
                         owner = a
                     fall, n = fall_of(bodies, gravity, owner, dt), contacts.normal[r]
-                    kept = kept_force(past, owner, wp.vec2i(s, t), rows.point_id[r], n)
+                    kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
                     kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
                     if options.hard == 0:
                         kept = kept - wp.dot(kept, n) * n
@@ -286,7 +295,7 @@ def finish_contacts(
             if pair[0] >= 0 or pair[1] >= 0:
                 if contacts.changed[r] != 2:
                     keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
-                past.feature[r] = rows.point_id[r]
+                past.feature[r] = feature_of(rows, r)
                 past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
                 past.normal[r] = contacts.normal[r]
                 most = SURELY * (contacts.blow[r] + contacts.began[r])

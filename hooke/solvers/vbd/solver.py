@@ -117,16 +117,20 @@ class SolverVBD(JointModes, SolverBase):
             single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
-
-    Other Args:
-        rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
-            ``rigid_avbd_contact_alpha``; must keep its default.
+        rigid_avbd_contact_alpha: As ``rigid_avbd_alpha``, of what bodies have got into each other; None takes that.
+        rigid_contact_hard: Bodies do not get into each other. False: their shapes give way as springs and dampers.
+        rigid_contact_history: Of the documented formulation: contacts that are matched keep their forces. By default they always do.
+        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation takes contacts to stick.
+        rigid_contact_stick_freeze_translation_eps: Motion [m] per step below which it holds bodies that stick where they were.
+        rigid_contact_stick_freeze_angular_eps: The same of rotations [rad].
+        rigid_body_contact_buffer_size: Accepted; lists of contacts have room for all.
+        rigid_body_particle_contact_buffer_size: Accepted.
 
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
-        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
-            on dynamic bodies, distance joints, rods or mimics with ``rigid_compliant_alm=False``.
+        NotImplementedError: An argument or the model asks for what is not solved yet: particles that act on dynamic bodies;
+            distance joints, rods or mimics with ``rigid_compliant_alm=False``.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
