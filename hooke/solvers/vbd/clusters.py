@@ -5,7 +5,7 @@ are solved together: islands are joined, in the order of the rows of contacts, a
 
     n <= dense    or    n <= MOST and edges <= n + LOOPS                                                            (1)
 
-(n bodies and joints, edges: their joints' ends, and pairs of bodies that touch; ``dense`` is MOST in small scenes and DENSE in large
+(n bodies and joints, edges: their joints' ends, and pairs of bodies that touch; ``dense`` is MOST in small worlds and DENSE in large
 ones). With (1) the elimination by least degree fills in at most dense / 2 blocks for each node, so the room for it is known beforehand:
 a graph with LOOPS edges more than nodes has at most 2 LOOPS - 2 nodes with more than two neighbours. What is not joined is within one
 group of a second grouping, which begins with the pairs that the first keeps apart, and the iterations take turns between the two.
@@ -33,8 +33,8 @@ from hooke.solvers.vbd.mimics import Mimics
 __all__ = ["Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups", "room_of"]
 
 DENSE, MOST, LOOPS = 32, 128, 16
-SMALL = 600
-"""Nodes up to which a scene is small."""
+SMALL, ROOM = 600, 2**29
+"""Nodes up to which a world is small, and bytes that groups may take for that."""
 
 
 @wp.struct
@@ -64,18 +64,30 @@ def is_small(nodes: int, edges: int) -> bool:
 
 
 def room_of(groups: Groups) -> tuple[int, int]:
-    """Blocks, and pairs of blocks, for each node of a group, at most."""
-    return groups.dense // 2, groups.dense * groups.dense // 6 + 1
+    """Blocks, and pairs of blocks, for each node of a group, at most; those of nearly trees fit into 16 and 156."""
+    return max(16, groups.dense // 2), max(156, groups.dense * groups.dense // 6 + 1)
 
 
-def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) -> Groups:
+def dense_limit(sizes: np.ndarray) -> int:
+    """``dense`` of (1) for worlds with some numbers of nodes: that of a world by itself, as far as memory allows."""
+    most = int(sizes.max(initial=1))
+    dense = min(most, MOST) if most <= SMALL else DENSE
+    while dense > DENSE and 384 * (dense // 2) * int(sizes.sum()) > ROOM:
+        dense = max(DENSE, dense // 2)
+    return dense
+
+
+def make_groups(islands: list[tuple[list[int], int]], worlds: np.ndarray, device: Any) -> Groups:
     """The small islands of a model.
 
     Args:
         islands: Of every one its nodes in the order of elimination, and the number of its edges.
-        bodies: Number of bodies of the model.
+        worlds: World of every body.
         device: Where the arrays go.
     """
+    bodies = len(worlds)
+    of_island = np.array([worlds[max(nodes)] for nodes, _edges in islands], np.int32)
+    sizes = np.bincount(of_island + 1, [len(nodes) for nodes, _edges in islands]) if len(islands) else np.zeros(1)
     first = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _edges in islands])]).astype(np.int32)
     item = np.asarray([node for nodes, _edges in islands for node in nodes], np.int32)
     of_body = np.full(bodies, -1, np.int32)
@@ -83,7 +95,7 @@ def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) 
         of_body[[node for node in nodes if node >= 0]] = i
     groups = Groups()
     values = {"first": first, "item": item, "edge": np.asarray([edges for _nodes, edges in islands], np.int32), "of_body": of_body}
-    groups.dense, groups.most, groups.loops = (MOST if len(item) <= SMALL else DENSE), MOST, LOOPS
+    groups.dense, groups.most, groups.loops = dense_limit(sizes), MOST, LOOPS
     for name in ("root", "nodes", "edges", "group"):
         values[name] = np.zeros(len(islands), np.int32)
     for name, value in values.items():

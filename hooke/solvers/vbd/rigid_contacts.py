@@ -52,6 +52,8 @@ class RigidContacts:
         self.rows: Any = None
         self._past: Any = None
         self.room = -1
+        if getattr(model, "rigid_contact_max", None):  # so that the first step may be captured
+            self.reserve(model.rigid_contact_max)
         self.large: Islands | None = None
 
     @property
@@ -94,7 +96,7 @@ class RigidContacts:
             else:
                 large[nodes[nodes >= 0]] = True
         self._jointed = wp.array(jointed, dtype=wp.int32, device=self._device)
-        self._groups = make_groups(small, self._bodies, self._device)
+        self._groups = make_groups(small, self._tables["body"].arrays["world"].numpy(), self._device)
         self._first = make_room(self._groups, self._bodies, islands, None, self._device)
         self._second = make_room(self._groups, self._bodies, islands, self._first, self._device)
         self.large = make_islands(moves & large, *couplings) if large.any() else None
@@ -106,9 +108,9 @@ class RigidContacts:
         """Whether there is too little room for the rows of a buffer."""
         return contacts is not None and max(1, contacts.rigid_contact_max) > self.room
 
-    def reserve(self, contacts: Any) -> None:
-        """Make room for the rows of a buffer; what is remembered is kept."""
-        room = max(1, contacts.rigid_contact_max)
+    def reserve(self, rows: int) -> None:
+        """Make room for rows; what is remembered is kept."""
+        room = max(1, rows)
         sizes = self._bodies + 1
         given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
         given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears")}

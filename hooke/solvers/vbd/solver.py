@@ -310,7 +310,7 @@ class SolverVBD(JointModes, SolverBase):
             launch_directly(self._reserve_surface_rows, contacts)
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
-            launch_directly(self._rigid.contacts.reserve, contacts)
+            launch_directly(self._rigid.contacts.reserve, contacts.rigid_contact_max)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
