@@ -33,7 +33,6 @@ from hooke.solvers.vbd.mimics import NO_BODY, Mimics
 
 __all__ = ["restore_momentum", "solve_islands"]
 
-AHEAD = wp.constant(4)  # nodes: while the processor waits for the pivots of one it loads those to come
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
 
 
@@ -115,7 +114,7 @@ def load_mimic(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
         b, block = mimics.body[e], islands.mimic[e]
         load_end(islands, motion, b, block, mimics.rates, e, block >= 0)
         if block != -1 and motion.moves[wp.max(b, 0)] != 0:
-            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.gained)
+            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.diagonal)
 
 
 @wp.func
@@ -157,19 +156,17 @@ def solve_islands(
         for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
             clear_block(islands.fill[e], islands.lower)
         for n in range(first, last):
+            load_node(islands, bodies, motion, rows, mimics, n, dt)
+        for n in range(first, last):
             j = -1 - islands.item[n]
             if j >= count:
                 load_mimic(islands, motion, mimics, j - count)
             elif j >= 0:
                 load_ends(islands, joints, motion, rows, j)
-        for n in range(first, wp.min(first + AHEAD, last)):
-            load_node(islands, bodies, motion, rows, mimics, n, dt)
         for n in range(first, last):
-            if n + AHEAD < last:
-                load_node(islands, bodies, motion, rows, mimics, n + AHEAD, dt)
             eliminate_column(
                 n, islands.block[n], islands.block[n + 1], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
-                islands.gained, islands.lower, islands.scaled, islands.solution,
+                islands.lower, islands.scaled, islands.solution,
             )  # fmt: skip
         for back in range(last - first):
             n = last - 1 - back
