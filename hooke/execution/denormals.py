@@ -1,7 +1,7 @@
 """Numbers below 1e-38 as zeros, while a kernel runs.
 
 What one end of a chain does decays along it by a factor per link, so that after some links all that is left are denormal numbers, which
-a processor takes a hundred cycles for: a chain of balls that falls in a plane took five times as long as one that is already bent.
+a processor takes a hundred cycles for: a chain of balls that begins to fall in a plane took up to four times as long as one that is bent.
 """
 
 import warp as wp

@@ -93,11 +93,7 @@ _FACTOR = """
 _ELIMINATE = f"""
     {_LANES}
     lanes_t a[6];
-    const lanes_t nothing = (lanes_t)(0.0f);
-    EACH(i, 0, 6) {{
-        a[i] = load(diagonal.data[n], i) + load(gained.data[n], i);
-        store(gained.data[n], i, nothing);
-    }}
+    EACH(i, 0, 6) a[i] = load(diagonal.data[n], i);
     float sign = side.data[n] < 0 ? -1.0f : 1.0f;
     {_FACTOR}
     int pair = pairs;
@@ -118,7 +114,7 @@ _ELIMINATE = f"""
             }}
         }}
         if (last - first > 1) EACH(i, 0, 6) store(lower.data[e], i, z[i]);
-        auto& to = gained.data[row.data[e]];
+        auto& to = diagonal.data[row.data[e]];
         lanes_t gain = (lanes_t)(side.data[row.data[e]] < 0 ? sign : -sign);
         gain[6] = -sign;
         EACH(r, 0, 6) {{
@@ -166,7 +162,6 @@ def eliminate_column(
     target: wp.array(dtype=wp.int32),
     side: wp.array(dtype=wp.int32),
     diagonal: wp.array(dtype=Rows),
-    gained: wp.array(dtype=Rows),
     lower: wp.array(dtype=Rows),
     scaled: wp.array(dtype=Rows),
     solution: wp.array(dtype=wp.spatial_vector),
@@ -174,8 +169,7 @@ def eliminate_column(
     """(1) and (2) for column ``n``, whose blocks are ``first ... last`` of ``lower`` in the rows ``row``, by increasing row.
 
     ``target`` holds, from ``pairs`` on, which block A_ij is, for i after j in the order of the blocks. ``side`` is negative for columns
-    of negative pivots. What diagonal blocks gain from the columns before is kept apart from what they are given, so that these may be
-    written late; it is zero before the first column, and after the last. A column without blocks is solved at once.
+    of negative pivots. A column without blocks is solved at once.
     """
 
 

@@ -10,11 +10,11 @@ from hooke.math.blocks import Rows, eliminate_column, solve_block, substitute_ba
 @wp.kernel(enable_backward=False)
 def solve_columns(
     count: int, block: wp.array(dtype=int), row: wp.array(dtype=int), pair: wp.array(dtype=int), target: wp.array(dtype=int),
-    side: wp.array(dtype=int), diagonal: wp.array(dtype=Rows), gained: wp.array(dtype=Rows), lower: wp.array(dtype=Rows),
+    side: wp.array(dtype=int), diagonal: wp.array(dtype=Rows), lower: wp.array(dtype=Rows),
     scaled: wp.array(dtype=Rows), solution: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     for n in range(count):
-        eliminate_column(n, block[n], block[n + 1], pair[n], row, target, side, diagonal, gained, lower, scaled, solution)
+        eliminate_column(n, block[n], block[n + 1], pair[n], row, target, side, diagonal, lower, scaled, solution)
     for back in range(count):
         n = count - 1 - back
         substitute_back(n, block[n], block[n + 1], row, side, scaled, solution)
@@ -57,7 +57,7 @@ def compare(sides, couplings, scale=1.0):
     starts = [np.cumsum([0, *map(len, group)]) for group in (rows, pairs)]
     flat = [[x for r in group for x in r] or [0] for group in (rows, pairs)]
     indices = [wp.array(np.asarray(x), dtype=wp.int32, device="cpu") for x in (starts[0], flat[0], starts[1], flat[1], sides)]
-    arrays = [wp.array(scale * x, dtype=Rows, device="cpu") for x in (diagonal, 0.0 * diagonal, lower, 0.0 * lower)]
+    arrays = [wp.array(scale * x, dtype=Rows, device="cpu") for x in (diagonal, lower, 0.0 * lower)]
     found = wp.zeros(count, dtype=wp.spatial_vector, device="cpu")
     wp.launch(solve_columns, dim=1, inputs=[count, *indices, *arrays], outputs=[found], device="cpu")
     return found.numpy(), np.linalg.solve(whole.reshape(6 * count, -1), b.reshape(-1)).reshape(count, 6)

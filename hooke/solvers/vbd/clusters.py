@@ -120,7 +120,7 @@ def make_room(groups: Groups, bodies: int, like: Islands, shared: Islands | None
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
     numbers: tuple[tuple[str, Any, int], ...] = (
-        ("diagonal", Rows, nodes), ("gained", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
+        ("diagonal", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
         ("solution", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
     )  # fmt: skip
     for name, dtype, size in numbers:

@@ -36,7 +36,6 @@ from hooke.solvers.vbd.mimics import NO_BODY, Mimics
 
 __all__ = ["Turn", "restore_momentum", "solve_islands"]
 
-AHEAD = wp.constant(4)  # nodes: while the processor waits for the pivots of one it loads those to come
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
 CALM, ROUNDING, SMALLEST = wp.constant(1.0e-4), wp.constant(1.0e-6), wp.constant(1.0e-30)
 
@@ -135,7 +134,7 @@ def load_mimic(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
         b, block = mimics.body[e], islands.mimic[e]
         load_end(islands, motion, b, block, mimics.rates, e, block >= 0)
         if block != -1 and motion.moves[wp.max(b, 0)] != 0:
-            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.gained)
+            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.diagonal)
 
 
 @wp.func
@@ -184,17 +183,12 @@ def load_couplings(islands: Islands, joints: Joints, motion: BodyMotion, rows: J
 
 
 @wp.func
-def eliminate(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, mimics: Mimics, contacts: BodyContacts,
-              first: int, last: int, turn: Turn):  # fmt: skip
-    """The equations of an island, from its first node to its last."""
-    for n in range(first, wp.min(first + AHEAD, last)):
-        load_node(islands, bodies, motion, rows, mimics, contacts, n, turn)
+def eliminate(islands: Islands, first: int, last: int):
+    """Solve the equations of an island, up to going back."""
     for n in range(first, last):
-        if n + AHEAD < last:
-            load_node(islands, bodies, motion, rows, mimics, contacts, n + AHEAD, turn)
         eliminate_column(
             n, islands.block[n], islands.block_end[n], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
-            islands.gained, islands.lower, islands.scaled, islands.solution,
+            islands.lower, islands.scaled, islands.solution,
         )  # fmt: skip
 
 
@@ -292,8 +286,10 @@ def solve_islands(
                     followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             if settled == 0:
                 clear_island(islands, k)
+                for n in range(first, last):
+                    load_node(islands, bodies, motion, rows, mimics, contacts, n, turn)
                 load_couplings(islands, joints, motion, rows, mimics, contacts, first, last, turn.part)
-                eliminate(islands, bodies, motion, rows, mimics, contacts, first, last, turn)
+                eliminate(islands, first, last)
                 for back in range(last - first):
                     n = last - 1 - back
                     solve_back(islands, n)
