@@ -136,26 +136,39 @@ def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: 
 
 
 @wp.func
-def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, fall: float,
+def way_to_close(contacts: BodyContacts, motion: BodyMotion, r: int, a: int, b: int, fall: float, dt: float):
+    """The way that a row may close in a step, and how far it may move in any direction."""
+    v = point_velocity(motion, b, contacts.lever1[r]) - point_velocity(motion, a, contacts.lever0[r])
+    return dt * wp.max(-wp.dot(contacts.normal[r], v), 0.0) + fall, AROUND * (dt * wp.length(v) + fall)
+
+
+@wp.func
+def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, reach: float,
               dt: float):  # fmt: skip
-    """Whether a row may act in this step, and the mass that it moves; the bodies of one that may are counted."""
+    """The mass that a row moves, and what it can do in a step; its bodies are counted."""
     n, gap = contacts.normal[r], contacts.gap[r]
-    arm0, arm1 = contacts.lever0[r], contacts.lever1[r]
-    v = point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0)
-    reach = dt * wp.max(-wp.dot(n, v), 0.0) + fall
+    w0 = inverse_mass(bodies, motion, a, n, contacts.lever0[r])
+    contacts.body[r] = wp.vec2i(a, b)
+    contacts.mass[r] = 1.0 / (w0 + inverse_mass(bodies, motion, b, n, contacts.lever1[r]))
+    contacts.reach[r] = reach
+    contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
     near = gap <= reach or wp.length_sq(kept) > 0.0
-    if near or gap <= AROUND * (dt * wp.length(v) + fall):
-        contacts.body[r] = wp.vec2i(a, b)
-        contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
-        contacts.reach[r] = reach
-        contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
-        contacts.inside[r] = wp.where(near, NEAR, 0)
-        if may_move(motion, a):
-            take_number(a, contacts.filled)
-        if may_move(motion, b):
-            take_number(b, contacts.filled)
-        if not (may_move(motion, a) and may_move(motion, b)):
-            contacts.inside[r] = contacts.inside[r] | BOTH
+    contacts.inside[r] = wp.where(near, NEAR, 0)
+    if may_move(motion, a):
+        take_number(a, contacts.filled)
+    if may_move(motion, b):
+        take_number(b, contacts.filled)
+    if not (may_move(motion, a) and may_move(motion, b)):
+        contacts.inside[r] = contacts.inside[r] | BOTH
+
+
+@wp.func
+def fill_row(contacts: BodyContacts, shapes: Shapes, options: ContactOptions, r: int, s: int, t: int):
+    """Material of a row, and how deep it may stay."""
+    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
+    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
+    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
+    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
 
 
 @wp.kernel(enable_backward=False)
@@ -163,7 +176,7 @@ def begin_contacts(
     work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
     gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts,
 ):  # fmt: skip
-    """Geometry, material and multiplier of every row, and how many rows each body has."""
+    """Geometry, material and multiplier of every row that may act in a step, and how many rows each body has."""
     r = first_item(work, wp.tid())
     while r >= 0:
         contacts.body[r] = wp.vec2i(-1, -1)
@@ -174,21 +187,21 @@ def begin_contacts(
             if s >= 0 and t >= 0:
                 a, b = shapes.body[s], shapes.body[t]
                 if may_move(motion, a) or may_move(motion, b):
-                    place_row(contacts, bodies, motion, rows, r, a, b)
-                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
-                    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
-                    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
-                    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
-                    owner = b
+                    owner = int(b)
                     if not may_move(motion, b):
-                        owner = a
-                    fall, n = fall_of(bodies, gravity, owner, dt), contacts.normal[r]
-                    kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
-                    kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
-                    if options.hard == 0:
-                        kept = kept - wp.dot(kept, n) * n
-                    contacts.force[r] = kept
-                    begin_row(contacts, bodies, motion, r, a, b, kept, fall, dt)
+                        owner = int(a)
+                    place_row(contacts, bodies, motion, rows, r, a, b)
+                    fall = fall_of(bodies, gravity, owner, dt)
+                    reach, around = way_to_close(contacts, motion, r, a, b, fall, dt)
+                    if contacts.gap[r] <= around:
+                        fill_row(contacts, shapes, options, r, s, t)
+                        n = contacts.normal[r]
+                        kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
+                        kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
+                        if options.hard == 0:
+                            kept = kept - wp.dot(kept, n) * n
+                        contacts.force[r] = kept
+                        begin_row(contacts, bodies, motion, r, a, b, kept, reach, dt)
         r = next_item(work, r)
 
 
