@@ -185,7 +185,7 @@ class RigidBodies:
         turn.dt, turn.last = dt, int(number == iterations - 1)
         groups = [(0, self._islands, self._island_count)]
         if contacts is not None:
-            groups = self.contacts.judge(contacts, self._motion, number, dt)
+            groups = self.contacts.judge(self._motion, number, dt)
         for part, islands, count in groups:
             turn.part = part
             inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]

@@ -14,6 +14,7 @@ from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_contacts import (
     BOTH,
+    LIVE,
     NEAR,
     SURELY,
     TINY,
@@ -154,6 +155,7 @@ def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int
     contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
     near = gap <= reach or wp.length_sq(kept) > 0.0
     contacts.inside[r] = wp.where(near, NEAR, 0)
+    contacts.live[take_number(0, contacts.number)] = r
     if may_move(motion, a):
         take_number(a, contacts.filled)
     if may_move(motion, b):
@@ -211,17 +213,18 @@ def put_row(contacts: BodyContacts, b: int, r: int):
 
 
 @wp.kernel(enable_backward=False)
-def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: BodyContacts):
+def list_contacts(work: Work, motion: BodyMotion, contacts: BodyContacts):
     """The rows of every body, in no order."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            r = contacts.live[i]
             pair = contacts.body[r]
             if may_move(motion, pair[0]):
                 put_row(contacts, pair[0], r)
             if may_move(motion, pair[1]):
                 put_row(contacts, pair[1], r)
-        r = next_item(work, r)
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)
@@ -272,27 +275,31 @@ def weigh_contacts(
         b = next_item(work, b)
 
 
+@wp.func
+def set_penalty(contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, r: int, dt: float):
+    """What is left of the multiplier of a row, and its stiffness."""
+    pair = contacts.body[r]
+    for side in range(2):
+        if may_move(motion, pair[side]):
+            contacts.force[r] = wp.min(1.0, contacts.bears[pair[side]]) * contacts.force[r]
+    contacts.began[r] = wp.length(contacts.force[r])
+    contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
+    if options.hard != 0:
+        contacts.most[r] = contacts.grip[r]
+        contacts.damping[r] = 0.0
+    contacts.stiffness[r] = contacts.most[r]
+    if options.beta > 0.0:
+        contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
+
+
 @wp.kernel(enable_backward=False)
-def set_penalties(
-    work: Work, rows: RigidRows, motion: BodyMotion, options: ContactOptions, dt: float, contacts: BodyContacts
-):  # fmt: skip
-    """What is left of the multiplier of every row, and its stiffness, once it is known which are within groups."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        pair = contacts.body[r]
-        if r < live_count(rows) and (pair[0] >= 0 or pair[1] >= 0):
-            for side in range(2):
-                if may_move(motion, pair[side]):
-                    contacts.force[r] = wp.min(1.0, contacts.bears[pair[side]]) * contacts.force[r]
-            contacts.began[r] = wp.length(contacts.force[r])
-            contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
-            if options.hard != 0:
-                contacts.most[r] = contacts.grip[r]
-                contacts.damping[r] = 0.0
-            contacts.stiffness[r] = contacts.most[r]
-            if options.beta > 0.0:
-                contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
-        r = next_item(work, r)
+def set_penalties(work: Work, motion: BodyMotion, options: ContactOptions, dt: float, contacts: BodyContacts):
+    """Multipliers and stiffness of all rows that may act, once it is known which are within groups."""
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            set_penalty(contacts, motion, options, contacts.live[i], dt)
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)
@@ -300,21 +307,19 @@ def finish_contacts(
     work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
 ):  # fmt: skip
     """The forces at the end of a step, and what the next one needs of them."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            pair = contacts.body[r]
-            past.feature[r] = -1
-            if pair[0] >= 0 or pair[1] >= 0:
-                if contacts.changed[r] != 2:
-                    keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
-                past.feature[r] = feature_of(rows, r)
-                past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
-                past.normal[r] = contacts.normal[r]
-                most = SURELY * (contacts.blow[r] + contacts.began[r])
-                trusted = contacts.trust[r] * contacts.load[r]
-                past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
-        r = next_item(work, r)
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            r = contacts.live[i]
+            if contacts.changed[r] != 2:
+                keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
+            past.feature[r] = feature_of(rows, r)
+            past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
+            past.normal[r] = contacts.normal[r]
+            most = SURELY * (contacts.blow[r] + contacts.began[r])
+            trusted = contacts.trust[r] * contacts.load[r]
+            past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)
