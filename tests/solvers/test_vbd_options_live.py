@@ -13,6 +13,7 @@ from tests.support import finalize, surface
 from .bodies import clamped, same_bodies
 from .scenes import add_cloth, same
 from .surfaces import run, two_sheets
+from .touching import boxes, touch
 
 DT = 0.01
 
@@ -39,6 +40,8 @@ EXEMPT = {
     "deterministic": max(getattr(wp, "DeterministicMode", [None])),  # sums are deterministic anyway
     "particle_vertex_contact_buffer_size": 1,  # starting sizes
     "particle_edge_contact_buffer_size": 1,
+    "rigid_body_contact_buffer_size": 0,  # lists of rows are exact
+    "rigid_body_particle_contact_buffer_size": 0,
 }
 """Arguments that must not change a result, with an extreme value of each."""
 
@@ -74,6 +77,30 @@ ACTS_ON_JOINTS = {
 }
 """The same of joints, in a scene of two bodies on fixed joints."""
 
+HISTORY = {"rigid_contact_history": True}
+
+ACTS_ON_CONTACTS = {
+    "rigid_contact_hard": (False, {}),
+    "rigid_contact_history": (True, {}),
+    "rigid_contact_stick_motion_eps": (0.0, {}),
+    "rigid_contact_stick_freeze_translation_eps": (0.0, {}),
+    "rigid_contact_stick_freeze_angular_eps": (0.0, {}),
+    "rigid_avbd_contact_alpha": (0.1, {}),
+}
+"""The same of contacts between bodies, in a scene of two boxes that fall on each other, in the documented formulation."""
+
+MORE_ON_CONTACTS = {
+    "iterations": (3, {}),
+    "friction_epsilon": (10.0, {"rigid_contact_hard": False}),
+    "rigid_avbd_alpha": (0.1, {}),
+    "rigid_avbd_gamma": (0.0, HISTORY),
+    "rigid_avbd_beta": (1e5, {}),
+    "rigid_avbd_linear_beta": (1e5, {}),
+    "rigid_contact_k_start": (1.0, {"rigid_avbd_beta": 1e5}),
+    "rigid_compliant_alm": (True, {}),
+}
+"""Arguments that act on other things, too."""
+
 PARAMETERS = [p for p in inspect.signature(SolverVBD.__init__).parameters.values() if p.name not in ("self", "model")]
 
 
@@ -105,11 +132,8 @@ def moved(model, steps=15, change=None, **options):
 
 def test_every_argument_is_listed_once():
     names = [p.name for p in PARAMETERS]
-    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE, *ACTS_ON_JOINTS]
-    assert len(lists) == len(set(lists)) and set(lists) <= set(names)
-    refused = set(names) - set(lists)
-    contacts = {n for n in names if n.startswith(("rigid_contact_", "rigid_body_")) and n not in ACTS}
-    assert refused == contacts | {"rigid_avbd_contact_alpha"}
+    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE, *ACTS_ON_JOINTS, *ACTS_ON_CONTACTS]
+    assert len(lists) == len(set(lists)) and set(lists) == set(names)
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -119,18 +143,10 @@ def test_arguments_that_act(model, name):
     assert not same(moved(model, **others, **{name: value}), moved(model, **others, **{name: default}))
 
 
-@pytest.mark.parametrize(
-    "name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **ACTS_ON_SURFACE, **ACTS_ON_JOINTS}]
-)
-def test_arguments_that_raise(model, name):
-    default = next(p.default for p in PARAMETERS if p.name == name)
-    with pytest.raises(NotImplementedError, match=name):
-        SolverVBD(model, **{name: not default if isinstance(default, bool) else 17.5})
-
-
 @pytest.mark.parametrize("name", EXEMPT)
-def test_arguments_that_are_exempt(model, cloths, name):
+def test_arguments_that_are_exempt(model, cloths, stack, name):
     assert same(moved(model, **{name: EXEMPT[name]}), moved(model))
+    assert same_bodies(stacked(stack, **{name: EXEMPT[name]}), stacked(stack))
     assert same(collided(cloths, **{name: EXEMPT[name]}), collided(cloths))
 
 
@@ -166,6 +182,32 @@ def test_arguments_that_act_on_joints(model, name):
         assert same(moved(model, **{name: value}), moved(model))
 
 
+@pytest.fixture(scope="module")
+def stack():
+    return boxes(2, drop=0.0005, angle=0.1, mu=0.3)
+
+
+def stacked(stack, change=None, **options):
+    """The last state of two boxes that have fallen on each other; ``change`` (solver) is called halfway."""
+    options = {"rigid_compliant_alm": False, **options}
+    half = touch(stack, 10, DT, **options)
+    if change is not None:
+        change(half.solver)
+    more = {"solver": half.solver, "state": half.state, "pipeline": half.pipeline, "contacts": half.contacts}
+    return touch(stack, 10, DT, **more).state
+
+
+@pytest.mark.parametrize("name", [*ACTS_ON_CONTACTS, *MORE_ON_CONTACTS])
+def test_arguments_that_act_on_contacts(stack, name):
+    value, others = {**ACTS_ON_CONTACTS, **MORE_ON_CONTACTS}[name]
+    default = next(p.default for p in PARAMETERS if p.name == name)
+    if name == "rigid_compliant_alm":
+        default = False
+    result = stacked(stack, **{**others, name: value})
+    assert not same_bodies(result, stacked(stack, **{**others, name: default}))
+    assert np.isfinite(result.body_q.numpy()).all()
+
+
 def value_off(name, value):
     """Maps must name what there is."""
     return {0: [1]} if name.endswith("_map") else value
@@ -181,3 +223,11 @@ def test_attributes_that_are_changed_between_steps(model, name, value, others):
     assert not same(result, moved(model, **others))
     assert not same(result, moved(model, **others, **{name: value}))
     assert np.isfinite(result.particle_q.numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["friction_epsilon", "rigid_avbd_linear_beta", "rigid_contact_k_start"])
+def test_attributes_that_are_changed_between_steps_of_bodies(stack, name):
+    value, others = MORE_ON_CONTACTS[name]
+    result = stacked(stack, change=lambda solver: setattr(solver, name, value), **others)
+    assert not same_bodies(result, stacked(stack, **others))
+    assert not same_bodies(result, stacked(stack, **others, **{name: value}))

@@ -26,6 +26,7 @@ from hooke.math.memory import take_number
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.row_lists import sort_rows
 
 __all__ = [
     "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "cone_force", "contact_block",
@@ -43,7 +44,6 @@ SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
-FEW_ROWS = wp.constant(24)
 
 
 @wp.struct
@@ -471,21 +471,10 @@ def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: Bod
 
 @wp.kernel(enable_backward=False)
 def sort_contacts(work: Work, contacts: BodyContacts):
-    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
+    """The rows of every body in increasing order."""
     b = first_item(work, wp.tid())
     while b >= 0:
-        first, last = contacts.first[b], contacts.first[b + 1]
-        stride = int(1)
-        while stride < (last - first) // FEW_ROWS:
-            stride = 3 * stride + 1
-        while stride > 0:
-            for i in range(first + stride, last):
-                value, at = 1 * contacts.row[i], int(i)
-                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
-                    contacts.row[at] = contacts.row[at - stride]
-                    at -= stride
-                contacts.row[at] = value
-            stride = stride // 3
+        sort_rows(contacts.row, contacts.first[b], contacts.first[b + 1])
         b = next_item(work, b)
 
 

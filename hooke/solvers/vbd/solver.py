@@ -36,6 +36,7 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.history import ContactHistory
 from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.page_solve import PageBodies
@@ -53,7 +54,7 @@ _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
 
-class SolverVBD(JointModes, SolverBase):
+class SolverVBD(JointModes, ContactHistory, SolverBase):
     """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
     Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
@@ -117,9 +118,16 @@ class SolverVBD(JointModes, SolverBase):
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
 
+        rigid_avbd_contact_alpha: As ``rigid_avbd_joint_alpha``, of contacts between bodies.
+        rigid_contact_hard: Contacts between bodies have multipliers; False makes them springs and dampers of their material.
+
     Other Args:
-        rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
-            ``rigid_avbd_contact_alpha``; must keep its default.
+        rigid_contact_history: Like what follows, of the documented formulation only (docs/guide/bodies.md): multipliers, penalties and
+            points that stick come from the step before by ``contacts.rigid_contact_match_index``; the default always remembers.
+        rigid_contact_stick_motion_eps: Slip [m] in a step below which a row sticks.
+        rigid_contact_stick_freeze_translation_eps: Way [m] in a step below which a body that sticks to others is put back.
+        rigid_contact_stick_freeze_angular_eps: The same for its turn [rad].
+        rigid_body_contact_buffer_size: Like ``rigid_body_particle_contact_buffer_size`` without effect: lists are as long as needed.
 
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
@@ -195,6 +203,8 @@ class SolverVBD(JointModes, SolverBase):
         Raises:
             ValueError: ``dt`` is not positive and finite, an array of a state has the wrong length or device, contacts are on another
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
+            RuntimeError: ``rigid_contact_history`` is set and the contacts are not matched, or there are more during a capture than
+                there is room for.
         """
         check_step(self, state_in, state_out, contacts, dt)
         if not captured_by_user(self.device):
@@ -306,6 +316,10 @@ class SolverVBD(JointModes, SolverBase):
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
             launch_directly(self._rigid.contacts.reserve, contacts)
+        names = ("friction_epsilon", "rigid_avbd_linear_beta", "rigid_contact_k_start")
+        self._given |= {name: getattr(self, name) for name in names}
+        if self._rigid is not None:
+            self._rigid.prepare(contacts)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
