@@ -407,7 +407,7 @@ def begin_page_contacts(
 
 
 @wp.func
-def put_row(motion: PageBodyMotion, b: int, r: int, contacts: PageContacts):
+def list_row(motion: PageBodyMotion, b: int, r: int, contacts: PageContacts):
     if is_moved(motion, b):
         contacts.row[contacts.first[b] + take_number(b, contacts.filled)] = r
 
@@ -418,8 +418,8 @@ def list_page_contacts(work: Work, motion: PageBodyMotion, contacts: PageContact
     r = first_item(work, wp.tid())
     while r >= 0:
         if is_live(contacts, r):
-            put_row(motion, contacts.body[r][0], r, contacts)
-            put_row(motion, contacts.body[r][1], r, contacts)
+            list_row(motion, contacts.body[r][0], r, contacts)
+            list_row(motion, contacts.body[r][1], r, contacts)
         r = next_item(work, r)
 
 
