@@ -130,7 +130,7 @@ def restored(hard=True, forgotten=False):
     contacts.rigid_contact_shape1.fill_(1)
     contacts.rigid_contact_normal.fill_(wp.vec3(0.0, 0.0, 1.0))
     contacts.rigid_contact_match_index.assign(MATCH)
-    rigid.contacts.reserve(contacts)
+    rigid.contacts.reserve(4)
     past = rigid.contacts.past
     for k, name in enumerate(("point0", "point1", "offset0", "offset1")):
         getattr(contacts, f"rigid_contact_{name}").assign([(k, row, 0.0) for row in range(4)])

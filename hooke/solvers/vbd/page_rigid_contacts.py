@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 from hooke.execution.work import FEW
 from hooke.model.contacts import rigid_rows
-from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.page_contacts import (
     PageContactOptions,
     PageContactPast,
@@ -65,16 +63,16 @@ class PageRigidContacts:
         rows = [begin_page_contacts, list_page_contacts, sort_page_contacts, push_page, update_page_contacts]
         return [*rows, finish_page_contacts]
 
-    def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
-        """Which bodies move is found out in every step."""
+    def bind(self, *islands: Any) -> None:
+        """Nothing: which bodies move is found out in every step."""
 
     def needs(self, contacts: Any) -> bool:
         """Whether there is too little room for the rows of a buffer."""
         return contacts is not None and max(1, contacts.rigid_contact_max) > self.room
 
-    def reserve(self, contacts: Any) -> None:
-        """Make room for the rows of a buffer; the history is kept."""
-        self._allocate(max(1, contacts.rigid_contact_max))
+    def reserve(self, rows: int) -> None:
+        """Make room for rows; the history is kept."""
+        self._allocate(max(1, rows))
         self.update = True  # rows that were not kept cannot be taken again
 
     def _allocate(self, room: int) -> None:
