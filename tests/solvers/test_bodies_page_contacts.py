@@ -10,7 +10,7 @@ from hooke.collision.pipeline import CollisionPipeline
 from hooke.execution.work import whole_work
 from hooke.model.contacts import Contacts
 from hooke.solvers import SolverVBD
-from hooke.solvers.vbd.page_contacts import PageContactOptions, PageContacts, update_page_contacts
+from hooke.solvers.vbd.page_contacts import PageContactOptions, PageContacts, PageLoads, push_page, update_page_contacts
 from hooke.solvers.vbd.page_rows import PageBodyMotion
 from hooke.solvers.vbd.workspace import allocate
 from tests.support import GRAVITY, UPRIGHT, finalize, surface
@@ -101,6 +101,80 @@ def test_worked_example_of_the_dual_update():
     assert flag.tolist() == [0, 0, 1, 2] and (penalty == 10.0).all()
     multiplier, flag, _ = worked_example(0.0)
     assert multiplier[0, 0] == pytest.approx(-0.5) and not flag.any()
+
+
+def pushed(hard, way):
+    """Two bodies that meet in one row, and what their contacts add to them; and the force that the row says."""
+    contacts = Contacts(1, 0, device="cpu")
+    contacts.rigid_contact_count.assign([1])
+    contacts.rigid_contact_normal.assign([NORMAL])
+    contacts.rigid_contact_margin0.fill_(0.2)
+    contacts.rigid_contact_margin1.fill_(0.1)
+    for k, name in enumerate(("point0", "point1", "offset0", "offset1")):
+        getattr(contacts, f"rigid_contact_{name}").assign(POINTS[k : k + 1])
+    options = PageContactOptions()
+    options.hard, options.alpha, options.friction_speed = int(hard), 0.5, 0.4
+    options.stick, options.beta = 1.0, 0.0
+    lists = {"first": wp.array([0, 1, 2], dtype=wp.int32), "row": wp.array([0, 0], dtype=wp.int32)}
+    rows = allocate(PageContacts, 1, "cpu", options=options, rows=contacts.rigid_rows, **lists)
+    rows.body.assign([(0, 1)])
+    for array, value in ((rows.penalty, 30.0), (rows.most, 30.0), (rows.mu, 0.5), (rows.damping, 2.0)):
+        array.fill_(value)
+    if hard:
+        rows.multiplier.assign([0.3 * NORMAL + (0.1, 0.0, 0.0) - 0.1 * NORMAL[0] * NORMAL])
+        rows.start.assign([0.02 * NORMAL])
+    motion = allocate(PageBodyMotion, 2, "cpu")
+    motion.moves.assign([1, 1])
+    motion.previous.assign([at(0.0, 0.0, 0.0), at(0.1, 0.0, 0.5)])
+    motion.q.assign([at(0.0, 0.0, 0.0), at(*(np.array([0.1, 0.0, 0.5]) + way))])
+    loads, model = allocate(PageLoads, 2, "cpu"), two_shapes()
+    model.body_com.assign([(0.0, 0.1, 0.0), (0.05, 0.0, 0.0)])
+    color = wp.array([0, 1], dtype=wp.int32)
+    inputs = [whole_work(0, 2), color, model.tables["body"].struct, rows, motion, DT]
+    wp.launch(push_page, dim=1, inputs=inputs, outputs=[loads], device="cpu")
+    return {name: getattr(loads, name).numpy().astype(np.float64) for name in ("force", "ll", "al", "aa")}
+
+
+DT, NORMAL = 0.1, np.array([0.36, 0.48, 0.8])
+POINTS = np.array([(0.1, 0.05, 0.1), (0.0, 0.02, -0.2), (0.01, 0.02, 0.03), (-0.02, 0.0, -0.05)])
+
+
+@pytest.mark.parametrize("way", [(0.0, 0.0, -0.02), (0.2, 0.0, 0.01), (0.0, 0.0, 1.0)])
+@pytest.mark.parametrize("hard", [False, True])
+def test_force_law(hard, way):
+    """Against the formulas in float64: forces at their points, levers, damping while it closes, what sticks, slides and is apart."""
+    found, way, n = pushed(hard, way), np.array(way), NORMAL
+    x0, x1, com0, com1 = np.zeros(3), np.array([0.1, 0.0, 0.5]) + way, np.array([0.0, 0.1, 0.0]), np.array([0.05, 0.0, 0.0])
+    p0, p1, p = x0 + POINTS[0], x1 + POINTS[1], 30.0
+    a0, a1, across = p0 + POINTS[2], p1 + POINTS[3], np.eye(3) - np.outer(n, n)
+    depth, u = 0.3 - n @ (p1 - p0), across @ way
+    held = 0.3 if hard else 0.0
+    normal = p * (depth - (0.5 * 0.02 if hard else 0.0)) + held
+    if held <= 0.0 and normal <= 0.0:
+        assert not any(value.any() for value in found.values()) and way[2] == 1.0
+        return
+    normal, k = max(normal, 0.0), p
+    f, grip, limit = normal * n, 0.0, 0.5 * normal
+    if normal > 0.0:
+        rate = n @ way / DT
+        f, k = f - 2.0 * min(rate, 0.0) * n, p + (2.0 / DT if rate < 0.0 else 0.0)
+    t = np.zeros(3)
+    if normal > 0.0 and hard:
+        t, grip = across @ (0.1, 0.0, 0.0) - p * u, p
+        t *= min(1.0, limit / np.linalg.norm(t))
+    elif normal > 0.0:
+        eps, size = 0.4 * DT, np.linalg.norm(u)
+        grip = limit * (1.0 / size if size > eps else (2.0 - size / eps) / eps)
+        t = -grip * u
+    for b, sign, point, surface_point, com in ((0, -1.0, p0, a0, x0 + com0), (1, 1.0, p1, a1, x1 + com1)):
+        r, q = (np.cross(lever, np.eye(3)).T for lever in (point - com, surface_point - com))
+        kn, kt = k * np.outer(n, n), grip * across
+        wanted = {
+            "force": sign * np.concatenate([f + t, r @ f + q @ t]), "ll": kn + kt, "al": r @ kn + q @ kt,
+            "aa": r @ kn @ r.T + q @ kt @ q.T,
+        }  # fmt: skip
+        for name, value in wanted.items():
+            np.testing.assert_allclose(found[name][b], value, atol=2e-5 * (1.0 + np.abs(value).max()), err_msg=name)
 
 
 def two_shapes(worlds=1):
@@ -242,7 +316,13 @@ def test_a_box_rests_on_the_ground(hard):
 
 def test_weight_of_a_heavy_ball():
     run = touch(ball(mass=3.0, spin=1.0, kd=100.0), 600, 1.0 / 600.0, rigid_contact_history=True, **PAGE)
-    assert rows_of(run)[1] == pytest.approx(np.array([[0.0, 0.0, 3.0 * GRAVITY]]), abs=0.02 * 3.0 * GRAVITY)
+    weight = np.array([0.0, 0.0, 3.0 * GRAVITY])
+    assert rows_of(run)[1][0] == pytest.approx(weight, abs=1e-3 * weight[2])
+    poses = run.state.body_q
+    for given in ((None, None), (poses, poses)):
+        load, point = run.solver._rigid.contact_loads(run.contacts, *given, 1.0 / 600.0)
+        assert load.numpy()[0] == pytest.approx(weight, abs=1e-3 * weight[2])
+        assert point.numpy()[0] == pytest.approx(0.0, abs=2e-3)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -362,3 +442,22 @@ def test_runs_and_workers_agree_bitwise():
     for run in runs[1:]:
         assert same_bodies(run.state, runs[0].state)
         assert all(np.array_equal(a, b) for a, b in zip(rows_of(run), rows_of(runs[0]), strict=True))
+
+
+def test_capture():
+    """With the pipeline made first, whatever is asked for; without room, an error that says what to do."""
+    model, options, dt = boxes(2, angle=0.1), {"rigid_contact_history": True, **PAGE}, 1.0 / 200.0
+    eager = touch(model, 8, dt, **options)
+    pipeline = CollisionPipeline(model, contact_matching="latest")
+    solver, contacts, a, b = SolverVBD(model, **options), pipeline.contacts(), model.state(), model.state()
+    with wp.ScopedCapture(device="cpu") as capture:
+        for state, other in ((a, b), (b, a)):
+            pipeline.collide(state, contacts)
+            solver.step(state, other, None, contacts, dt)
+    for _ in range(4):
+        wp.capture_launch(capture.graph)
+    assert same_bodies(a, eager.state)
+    model.rigid_contact_max = None
+    solver = SolverVBD(model, **options)
+    with pytest.raises(RuntimeError, match="construct the CollisionPipeline before the solver"), wp.ScopedCapture(device="cpu"):
+        solver.step(a, b, None, contacts, dt)

@@ -36,7 +36,7 @@ from hooke.solvers.vbd.row_lists import sort_rows
 __all__ = [
     "ANCHORED", "RESTING", "PageContactOptions", "PageContactPast", "PageContacts", "PageLoads", "begin_page_contacts",
     "finish_page_contacts", "forget_page_contacts", "is_resting", "list_page_contacts", "page_contact_force", "push_page",
-    "restore_row", "sort_page_contacts", "update_page_contacts", "update_row",
+    "read_page_loads", "restore_row", "sort_page_contacts", "update_page_contacts", "update_row",
 ]  # fmt: skip
 
 ANCHORED, RESTING = wp.constant(1), wp.constant(2)
@@ -66,7 +66,7 @@ class PageContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, if it moves, in increasing order.
 
     ``body`` is (-1, -1) for a row without effect. ``most`` is k_e, ``penalty`` k, ``multiplier`` lambda, ``start`` C_0, ``load`` the
-    force on body 1 at the end of the step.
+    force on body 1 at the end of the step, ``point`` where it acts.
     """
 
     options: PageContactOptions
@@ -79,6 +79,7 @@ class PageContacts:
     multiplier: wp.array(dtype=wp.vec3)
     start: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
+    point: wp.array(dtype=wp.vec3)
     flag: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
@@ -435,23 +436,28 @@ def sort_page_contacts(work: Work, contacts: PageContacts):
 # ---- the end of a step
 
 
+@wp.func
+def load_of(contacts: PageContacts, now: PageMeeting, before: PageMeeting, r: int, dt: float):
+    """The force on body 1: of a hard row lambda, which holds what (2) has come to, and damping; of a soft one (2)."""
+    load = 1.0 * contacts.multiplier[r]
+    if contacts.options.hard == 0:
+        f = page_contact_force(contacts, now, before, r, dt)
+        load = f.normal + f.friction
+    elif wp.dot(contacts.rows.normal[r], load) > 0.0:
+        n = contacts.rows.normal[r]
+        load -= (contacts.damping[r] * wp.min(0.0, wp.dot(n, (now.p1 - before.p1) - (now.p0 - before.p0)) / dt)) * n
+    return load
+
+
 @wp.kernel(enable_backward=False)
 def finish_page_contacts(work: Work, motion: PageBodyMotion, dt: float, contacts: PageContacts, past: PageContactPast):
-    """Forces, of hard rows lambda and damping, and the history."""
+    """Forces, and the history."""
     r = first_item(work, wp.tid())
     while r >= 0:
         if is_live(contacts, r):
             now, before = meeting_at(contacts, motion.q, r), meeting_at(contacts, motion.previous, r)
-            n = contacts.rows.normal[r]
-            if contacts.options.hard != 0:
-                rate = wp.dot(n, (now.p1 - before.p1) - (now.p0 - before.p0)) / dt
-                load = 1.0 * contacts.multiplier[r]
-                if wp.dot(n, load) > 0.0:
-                    load -= contacts.damping[r] * wp.min(rate, 0.0) * n
-                contacts.load[r] = load
-            else:
-                f = page_contact_force(contacts, now, before, r, dt)
-                contacts.load[r] = f.normal + f.friction
+            contacts.load[r] = load_of(contacts, now, before, r, dt)
+            contacts.point[r] = 0.5 * (now.a0 + now.a1)
         if contacts.options.history != 0 and r < wp.min(contacts.rows.count[0], contacts.rows.shape0.shape[0]):
             past.penalty[r] = contacts.penalty[r]
             past.multiplier[r] = contacts.multiplier[r]
@@ -461,6 +467,22 @@ def finish_page_contacts(work: Work, motion: PageBodyMotion, dt: float, contacts
             past.point1[r] = contacts.rows.point1[r]
             past.offset0[r] = contacts.rows.offset0[r]
             past.offset1[r] = contacts.rows.offset1[r]
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def read_page_loads(
+    work: Work, contacts: PageContacts, body_q: wp.array(dtype=wp.transform), body_q_prev: wp.array(dtype=wp.transform), dt: float,
+    load: wp.array(dtype=wp.vec3), point: wp.array(dtype=wp.vec3),
+):  # fmt: skip
+    """Forces on bodies 1 at some poses, and where they act."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        load[r] = wp.vec3(0.0)
+        if is_live(contacts, r):
+            now = meeting_at(contacts, body_q, r)
+            load[r] = load_of(contacts, now, meeting_at(contacts, body_q_prev, r), r, dt)
+            point[r] = 0.5 * (now.a0 + now.a1)
         r = next_item(work, r)
 
 

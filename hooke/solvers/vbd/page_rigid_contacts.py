@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.execution.work import FEW
+from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
 from hooke.solvers.vbd.page_contacts import (
     PageContactOptions,
@@ -18,6 +18,7 @@ from hooke.solvers.vbd.page_contacts import (
     forget_page_contacts,
     list_page_contacts,
     push_page,
+    read_page_loads,
     sort_page_contacts,
     update_page_contacts,
 )
@@ -83,6 +84,7 @@ class PageRigidContacts:
         self.rows = allocate(PageContacts, room, device, **lists, **inner)
         old = None if self.room <= 0 else self.past
         self.past = allocate(PageContactPast, room, device)
+        self._load, self._point = (wp.zeros(room, dtype=wp.vec3, device=device) for _ in range(2))
         if old is not None:
             for name in PageContactPast.vars:
                 array = getattr(old, name)
@@ -166,6 +168,17 @@ class PageRigidContacts:
         if contacts is not None:
             outputs = [self.view(contacts), self.past]
             self._recorder.launch(finish_page_contacts, contacts.rigid_contact_max, [motion, dt], outputs, grain=FEW)
+
+    def read(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> tuple[wp.array, wp.array] | None:
+        """The force on body 1 of every row and where it acts, at some poses, or where the last step ended; None if there is no room."""
+        if self.needs(contacts):
+            return None
+        if body_q is None or body_q_prev is None:
+            return self.rows.load, self.rows.point
+        inputs = [whole_work(0, contacts.rigid_contact_max), self.view(contacts), body_q, body_q_prev, dt]
+        dim = 1 if self._device.is_cpu else contacts.rigid_contact_max
+        wp.launch(read_page_loads, dim=dim, inputs=inputs, outputs=[self._load, self._point], device=self._device)
+        return self._load, self._point
 
     def reset(self, selected: wp.array) -> None:
         """Rows of selected worlds begin anew when rows are next taken anew."""

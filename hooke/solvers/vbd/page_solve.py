@@ -309,6 +309,13 @@ class PageBodies(RigidBodies):
             angle[j, 3 : 3 + angular] = q[start + linear : start + linear + angular]
         self._page_memory.angle.assign(angle)
 
+    def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> tuple[wp.array, wp.array] | None:
+        """The force [N] on body 1 of every row of the buffer of the last step, and where it acts [m]; None if that has not solved them.
+
+        Damping, and of soft rows all, is that between the poses ``body_q_prev`` and ``body_q``; without them that of the last step.
+        """
+        return self.contacts.read(contacts, body_q, body_q_prev, dt)
+
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
