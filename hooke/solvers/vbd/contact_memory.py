@@ -27,11 +27,11 @@ from hooke.solvers.vbd.body_contacts import (
     penalty_of,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.row_lists import sort_rows
 
 __all__ = ["ContactPast", "begin_contacts", "finish_contacts", "forget_contacts", "list_contacts", "remember_lists", "set_penalties",
            "sort_contacts", "weigh_contacts"]  # fmt: skip
 
-FEW_ROWS = wp.constant(24)
 AROUND = wp.constant(4.0)  # ways of a step within which a row is looked at
 THROWN = wp.constant(2.0)  # acceleration over gravity that forces taken over may cause
 ROUNDING = wp.constant(1.0e-3)
@@ -229,21 +229,10 @@ def list_contacts(work: Work, motion: BodyMotion, contacts: BodyContacts):
 
 @wp.kernel(enable_backward=False)
 def sort_contacts(work: Work, contacts: BodyContacts):
-    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
+    """The rows of every body in increasing order, so that sums do not depend on who came first."""
     b = first_item(work, wp.tid())
     while b >= 0:
-        first, last = contacts.first[b], contacts.first[b + 1]
-        stride = int(1)
-        while stride < (last - first) // FEW_ROWS:
-            stride = 3 * stride + 1
-        while stride > 0:
-            for i in range(first + stride, last):
-                value, at = 1 * contacts.row[i], int(i)
-                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
-                    contacts.row[at] = contacts.row[at - stride]
-                    at -= stride
-                contacts.row[at] = value
-            stride = stride // 3
+        sort_rows(contacts.row, contacts.first[b], contacts.first[b + 1])
         b = next_item(work, b)
 
 
