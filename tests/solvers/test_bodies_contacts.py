@@ -264,6 +264,29 @@ def test_a_heap_comes_to_rest():
     assert np.diff(energy).max() < 0.02 * energy[0], "energy out of nothing"
 
 
+@pytest.mark.parametrize("dt", [1.0 / 60.0, 1.0 / 240.0])
+def test_violence_makes_no_energy(dt):
+    """Boxes of masses 1 to 1000 that are thrown into each other, some of them overlapping: energy never grows."""
+    rng = np.random.default_rng(1)
+    builder = ground(mu=0.7)
+    for i in range(20):
+        q, half = rng.normal(size=4), rng.uniform(0.02, 0.2, 3)
+        place = (*rng.uniform(-0.4, 0.4, 2), 0.3 + 0.12 * i)
+        box(builder, *place, half=half, rotation=tuple(q / np.linalg.norm(q)), density=10.0 ** rng.uniform(1.0, 4.0), mu=0.7)
+    run = Run(finalize(builder), dt, qd=10.0 * rng.normal(size=(20, 6)))
+    mass = run.model.body_mass.numpy().astype(np.float64)
+
+    def energy():
+        linear = 0.5 * mass * (run.qd[:, :3] ** 2).sum(axis=1)
+        return float((mass * G * run.q[:, 2] + linear).sum())
+
+    found = [energy()]
+    run.step(int(1.0 / dt), lambda _n: found.append(energy()))
+    assert np.isfinite(run.q).all()
+    assert np.diff(found).max() < 0.05 * found[0]
+    assert found[-1] < found[0]
+
+
 def test_runs_repeat_whatever_the_workers(monkeypatch):
     """(A30) With one and two workers, and launch by launch."""
     found = []

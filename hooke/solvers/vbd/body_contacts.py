@@ -36,6 +36,8 @@ NEAR = wp.constant(4)
 WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
 """Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
 TRIFLE = wp.constant(2.0e-5)  # of what the way it may close does to its force: changes of a row that do not matter
+MISSED = wp.constant(0.3)  # of a force that a solve ended with: more is not linear any more
+GROWTH = wp.constant(100.0)  # of a penalty in an iteration
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
@@ -63,11 +65,13 @@ class BodyContacts:
     ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of the groupings it is
     within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same without its bounds,
     ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
-    ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters, ``trust`` the
-    share of the load that the last iteration did not change.
+    ``state`` is the piece of (2), ``hoped`` the force that the last solve ended with, ``changed`` whether the piece is another one than
+    that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that the last
+    iteration did not change.
 
     Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
-    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before.
+    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before,
+    ``fast`` the largest speed of a body at its rows.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -97,6 +101,7 @@ class BodyContacts:
     state: wp.array(dtype=wp.int32)
     changed: wp.array(dtype=wp.int32)
     trust: wp.array(dtype=wp.float32)
+    hoped: wp.array(dtype=wp.vec3)
     inside: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
@@ -106,6 +111,7 @@ class BodyContacts:
     whole: wp.array(dtype=wp.int32)
     total: wp.array(dtype=wp.float32)
     bears: wp.array(dtype=wp.float32)
+    fast: wp.array(dtype=wp.float32)
     row: wp.array(dtype=wp.int32)
 
 
@@ -283,9 +289,9 @@ def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, dt: fl
         contacts.force[r] = load
         k = penalty_of(contacts, r, along, dt)
         if k > contacts.most[r]:
-            growth = k / contacts.most[r]
-            contacts.most[r] = k
-            contacts.grip[r] = k
+            growth = wp.min(k / contacts.most[r], GROWTH)
+            contacts.most[r] = growth * contacts.most[r]
+            contacts.grip[r] = contacts.most[r]
             contacts.stiffness[r] = growth * contacts.stiffness[r]
             contacts.along[r] = growth * contacts.along[r]
             contacts.across[r] = growth * contacts.across[r]
@@ -309,7 +315,10 @@ def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContact
     found = contact_force(contacts, motion, r, number, dt)
     trifle = TRIFLE * contacts.grip[r] * contacts.reach[r]
     changed = found.state != contacts.state[r] and wp.length(found.f - contacts.load[r]) > trifle
-    contacts.changed[r] = wp.where(number == 0 or changed, 1, 0)
+    if number == 0 or (contacts.inside[r] & BOTH) != BOTH:  # of rows between groups no solve says where they end
+        contacts.hoped[r] = found.f
+    missed = wp.length(found.f - contacts.hoped[r]) > trifle + MISSED * wp.length(contacts.hoped[r])
+    contacts.changed[r] = wp.where(number == 0 or changed or missed, 1, 0)
     contacts.state[r] = found.state
     contacts.load[r] = found.f
     contacts.push[r] = found.push

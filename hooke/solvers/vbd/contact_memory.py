@@ -9,6 +9,7 @@ import warp as wp
 
 from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.execution.work import Work, first_item, next_item
+from hooke.joints.rotation import rotation_vector
 from hooke.math.memory import take_number
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Shapes
@@ -26,12 +27,14 @@ from hooke.solvers.vbd.body_contacts import (
     may_move,
     penalty_of,
 )
-from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.body_motion import BodyMotion, rotation_of
+from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.row_lists import sort_rows
 
 __all__ = ["ContactPast", "begin_contacts", "finish_contacts", "forget_contacts", "list_contacts", "remember_lists", "set_penalties",
-           "sort_contacts", "weigh_contacts"]  # fmt: skip
+           "sort_contacts", "tame_groups", "weigh_contacts"]  # fmt: skip
 
+FASTER, FAR = wp.constant(1.1), wp.constant(1.0e15)
 AROUND = wp.constant(4.0)  # ways of a step within which a row is looked at
 THROWN = wp.constant(2.0)  # acceleration over gravity that forces taken over may cause
 ROUNDING = wp.constant(1.0e-3)
@@ -244,7 +247,12 @@ def weigh_contacts(
     """How much of the multipliers of its rows a body bears without being thrown; all of them, where joints may hold it."""
     b = first_item(work, wp.tid())
     while b >= 0:
-        bears = float(1.0)
+        bears, fast = float(1.0), wp.length(wp.spatial_top(motion.velocity[b]))
+        for k in range(contacts.first[b], contacts.first[b + 1]):
+            r = contacts.row[k]
+            lever = wp.where(contacts.body[r][0] == b, contacts.lever0[r], contacts.lever1[r])
+            fast = wp.max(fast, wp.length(point_velocity(motion, b, lever)))
+        contacts.fast[b] = fast
         if motion.moves[b] != 0 and jointed[b] == 0 and contacts.first[b + 1] > contacts.first[b]:
             g = gravity[wp.where(bodies.world[b] < 0, gravity.shape[0] - 1, bodies.world[b])]
             force, moment, size = bodies.mass[b] * g, wp.vec3(0.0), float(0.0)
@@ -334,3 +342,61 @@ def forget_contacts(work: Work, shape_world: wp.array(dtype=wp.int32), selected:
             if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
                 past.feature[r] = -1
         r = next_item(work, r)
+
+
+@wp.func
+def speed_at(motion: BodyMotion, contacts: BodyContacts, b: int, dt: float):
+    """The largest speed of a body and of what it touches, at the start of a step, and that at which contacts part."""
+    most, parts = contacts.fast[b] + wp.length(motion.target[b]) / dt, float(0.0)
+    for k in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[k]
+        pair = contacts.body[r]
+        other = wp.where(pair[0] == b, pair[1], pair[0])
+        parts = wp.max(parts, (-contacts.gap[r] - contacts.aim[r]) / dt)
+        if other >= 0:
+            speed = wp.length(motion.way[other]) / dt
+            if motion.moves[other] != 0:
+                speed = contacts.fast[other]
+            most = wp.max(most, speed)
+    return most + parts
+
+
+@wp.func
+def tame_body(motion: BodyMotion, b: int, most: float):
+    """Cut the way of a body to ``most``, and its turn times its radius of gyration to twice that; what is no number to nothing."""
+    way = wp.length(motion.way[b])
+    if way > most:
+        motion.way[b] = (most / way) * motion.way[b]
+    if not way < FAR:
+        motion.way[b] = wp.vec3(0.0)
+    phi = rotation_vector(motion.turn[b])
+    size = wp.sqrt(wp.trace(motion.inertia[b]) * motion.lightness[b]) * wp.length(phi)
+    if size > 2.0 * most:
+        motion.turn[b] = rotation_of((2.0 * most / size) * phi)
+    if not size < FAR:
+        motion.turn[b] = wp.quat(0.0, 0.0, 0.0, 1.0)
+
+
+@wp.kernel(enable_backward=False)
+def tame_groups(
+    work: Work, islands: Islands, jointed: wp.array(dtype=wp.int32), contacts: BodyContacts, dt: float, motion: BodyMotion
+):  # fmt: skip
+    """No body of a group comes out of a step much faster than the fastest went in, whether the iterations sufficed or not.
+
+    Contacts take energy: this acts where they did not suffice, and never on groups with joints, whose drives may accelerate.
+    """
+    k = first_item(work, wp.tid())
+    while k >= 0:
+        if k < islands.count[0]:
+            most, free = float(0.0), int(1)
+            for n in range(islands.first[k], islands.first[k + 1]):
+                b = islands.item[n]
+                if b >= 0:
+                    free = wp.min(free, 1 - jointed[b])
+                    most = wp.max(most, FASTER * dt * speed_at(motion, contacts, b, dt))
+            if free != 0:
+                for n in range(islands.first[k], islands.first[k + 1]):
+                    b = islands.item[n]
+                    if b >= 0 and contacts.first[b + 1] > contacts.first[b]:
+                        tame_body(motion, b, most)
+        k = next_item(work, k)

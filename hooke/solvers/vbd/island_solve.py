@@ -255,8 +255,7 @@ def finish_group(islands: Islands, rows: JointRows, contacts: BodyContacts, moti
     if followed == 0:
         curvature = curvature_along(islands, rows, mimics, first, last)
         fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
-    if turn.last != 0:
-        keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
+    keep_loads(islands, contacts, motion, first, last, turn.part, fraction, turn.last)
     size = move_group(islands, motion, first, last, fraction)
     state = wp.where(fraction == 1.0, WHOLE, 0)
     if followed != 0 and size <= 1.0:

@@ -92,8 +92,13 @@ def step_fraction(islands: Islands, contacts: BodyContacts, motion: BodyMotion, 
 
 
 @wp.func
-def keep_loads(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, a: float):
-    """After the last solve: forces of rows within the group as they entered it, not as they would follow from what it left."""
+def keep_loads(
+    islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, a: float, final: int
+):
+    """Forces of the rows within a group as a solve leaves them; of the ``final`` one they are those of the step.
+
+    What would follow from where the bodies are then is a multiple of what is left to solve.
+    """
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
@@ -101,4 +106,6 @@ def keep_loads(islands: Islands, contacts: BodyContacts, motion: BodyMotion, fir
                 r = contacts.row[k]
                 if (contacts.inside[r] & part) != 0 and owns_row(contacts, motion, r, b, part):
                     f = cone_force(contacts, r, a * step_of_row(islands, contacts, motion, r, first, last))
-                    keep_load(contacts, r, f)
+                    contacts.hoped[r] = f
+                    if final != 0:
+                        keep_load(contacts, r, f)

@@ -21,6 +21,7 @@ from hooke.solvers.vbd.contact_memory import (
     remember_lists,
     set_penalties,
     sort_contacts,
+    tame_groups,
     weigh_contacts,
 )
 from hooke.solvers.vbd.islands import Islands, make_islands
@@ -66,6 +67,7 @@ class RigidContacts:
             weigh_contacts,
             set_penalties,
             judge_contacts,
+            tame_groups,
             finish_contacts,
             remember_lists,
         ]
@@ -114,7 +116,7 @@ class RigidContacts:
         sizes = self._bodies + 1
         given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
         given["number"] = wp.zeros(1, dtype=wp.int32, device=self._device)
-        given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears")}
+        given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears", "fast")}
         lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
         self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
         old = self._past
@@ -187,6 +189,7 @@ class RigidContacts:
     def finish(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
         """The forces at the end of a step."""
         launch = self._recorder.launch
+        launch(tame_groups, self._counts[0], [self._first, self._jointed, self.rows, dt], [motion])
         launch(finish_contacts, self._blocks, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
         launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
 
