@@ -162,6 +162,7 @@ class RigidBodies:
         touching = self._touching(contacts).first
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
+        self.contacts.bounce(contacts, self._motion, dt)
 
     def _touching(self, contacts: Any) -> BodyContacts:
         """The rows of a step."""

@@ -23,6 +23,7 @@ from hooke.solvers.vbd.body_contacts import (
     sort_contacts,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.bounces import Restitution
 from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.workspace import allocate
@@ -44,6 +45,7 @@ class RigidContacts:
     Attributes:
         rows: The rows as kernels take them.
         room: Rows there is room for.
+        restitution: What they give back of an impact.
     """
 
     def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
@@ -54,12 +56,13 @@ class RigidContacts:
         self.room = -1
         self._joints = tables["joint"].count
         self.large: Islands | None = None
+        self.restitution = Restitution(model, tables, options, recorder)
 
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, judge_contacts, finish_contacts, remember_lists]
-        return [*rows, form_groups, order_groups, find_lone_groups]
+        return [*rows, form_groups, order_groups, find_lone_groups, *self.restitution.kernels]
 
     def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
         """Which islands there are.
@@ -109,11 +112,12 @@ class RigidContacts:
                 array = getattr(old, name)
                 wp.copy(getattr(self._past, name), array, count=len(array))
         self.room = room
+        self.restitution.reserve(room)
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What the launches depend on beside the buffer."""
-        return self.room, 0 if self.rows is None else self.rows.first.ptr
+        return self.room, 0 if self.rows is None else self.rows.first.ptr, self.restitution.key
 
     @property
     def options(self) -> ContactOptions:
@@ -149,6 +153,13 @@ class RigidContacts:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
         self.rows.filled.zero_()
 
+    def bounce(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
+        """What impacts of the step before give back, once the targets of the bodies are known."""
+        if contacts is None:
+            self.restitution.forget()
+        else:
+            self.restitution.begin(contacts, motion, self._past, self.rows, dt)
+
     def judge(self, contacts: Any, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
         """Before iteration ``number``: the forces of all rows; and what to solve: bit of the grouping, islands, their largest number."""
         inputs = [rigid_rows(contacts), self.options, motion, number, dt]
@@ -162,6 +173,7 @@ class RigidContacts:
         count = contacts.rigid_contact_max
         launch = self._recorder.launch
         launch(finish_contacts, count, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
+        self.restitution.finish(contacts, self.rows)
         launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
 
     def reset(self, selected: wp.array) -> None:

@@ -303,6 +303,8 @@ class SolverVBD(JointModes, SolverBase):
             launch_directly(self._reserve_rows, rows)
         if self._surface_rows.lacks_room(contacts):
             launch_directly(self._reserve_surface_rows, contacts)
+        if self._rigid is not None:
+            self._rigid.contacts.restitution.refresh()
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
             launch_directly(self._rigid.contacts.reserve, contacts)

@@ -1,0 +1,215 @@
+"""Restitution of contacts between bodies in SolverVBD: compression in the step of the impact, restitution in the next.
+
+A step ends bodies that meet where they touch, which takes all their approach. What they shall have back is remembered with the row that
+stopped them, and in the next step the row holds them apart at that speed: with the separation g at the start of that step, and u the
+relative motion over it,
+
+    n . u >= h s     instead of     g + n . u >= 0                                                              (1)
+
+in the same solve as everything else: with its friction, with the joints that hang on the bodies, and equal and opposite at one point.
+Not so in the step of the impact itself: it would turn bodies back before they touch, and would have to guess which rows they touch in.
+
+The speed s gives back the share e of the approach where they touch. Bodies that are accelerated towards each other by a from outside
+(gravity) meet at the surface with v and leave it with e v,
+
+    v^2 = (v_- + a h / 2)^2 + 2 a g_-,     s = sqrt((e v)^2 - 2 a g) - a h / 2                                  (2)
+
+with v_- and g_- at the start of the step of the impact. Velocities of a step are those in its middle, hence a h / 2; g is a rest of
+penetration, or 0. So the height of a bounce depends neither on where in a step the impact falls nor, to first order, on h.
+docs/decisions/0021-restitution.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import warp as wp
+
+from hooke.contact.mixing import mix_restitution
+from hooke.execution.compile import load_kernels
+from hooke.execution.recorder import captured_by_user, launch_directly
+from hooke.execution.work import FEW, Work, first_item, next_item
+from hooke.model.contacts import RigidRows, rigid_rows
+from hooke.model.tables import Bodies, Shapes
+from hooke.solvers.vbd.body_contacts import SURELY, BodyContacts, ContactPast, live_count, may_move, point_velocity
+from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.workspace import allocate
+
+__all__ = ["Bounces", "Restitution", "begin_bounces", "finish_bounces"]
+
+SLOW = wp.constant(2.0)
+"""Approaches below this many times what gravity adds in a step do not bounce, so that what rests stays at rest."""
+
+
+@wp.struct
+class Bounces:
+    """Of every row e v of (2) if this step stops it, and of every row of the step before what it owes to this one [m/s]."""
+
+    speed: wp.array(dtype=wp.float32)
+    owed: wp.array(dtype=wp.float32)
+
+
+@wp.func
+def owed_speed(past: ContactPast, bounces: Bounces, b: int, shape: wp.vec2i, feature: int, touches: bool):
+    """What the same row of the step before owes, and whether there was one; a new one that touches owes what its pair of shapes does."""
+    most, known = float(0.0), bool(False)
+    for k in range(past.first[b], past.first[b + 1]):
+        q = past.row[k]
+        if past.feature[q] >= 0 and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
+            if not known:
+                if past.feature[q] == feature:
+                    known = True
+                    most = 1.0 * bounces.owed[q]
+                else:
+                    most = wp.max(most, bounces.owed[q])
+    return wp.where(known or touches, most, 0.0)
+
+
+@wp.func
+def outer_pull(motion: BodyMotion, b: int, dt: float):
+    """The acceleration of a body from outside."""
+    a = wp.vec3(0.0)
+    if may_move(motion, b):
+        a = (motion.target[b] / dt - wp.spatial_top(motion.velocity[b])) / dt
+    return a
+
+
+@wp.kernel(enable_backward=False)
+def begin_bounces(
+    work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast,
+    gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts, bounces: Bounces,
+):  # fmt: skip
+    """(1) for rows that owe a bounce, and e v of (2) for the others."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        bounces.speed[r] = 0.0
+        if r < live_count(rows):
+            a, b, n, gap = contacts.body[r][0], contacts.body[r][1], contacts.normal[r], contacts.gap[r]
+            if a >= 0 or b >= 0:
+                s, t = rows.shape0[r], rows.shape1[r]
+                owner = b
+                if not may_move(motion, b):
+                    owner = a
+                world = bodies.world[owner]
+                fall = dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
+                pull = wp.dot(n, outer_pull(motion, a, dt) - outer_pull(motion, b, dt))
+                owed = owed_speed(past, bounces, owner, wp.vec2i(s, t), rows.point_id[r], gap <= dt * fall)
+                if owed > 0.0:
+                    speed = wp.sqrt(wp.max(owed * owed - 2.0 * pull * gap, 0.0)) - 0.5 * dt * pull
+                    if speed > 0.0:
+                        contacts.aim[r] = -(gap + dt * speed)
+                        contacts.reach[r] = contacts.reach[r] + dt * speed
+                        contacts.blow[r] = contacts.blow[r] + SURELY * contacts.mass[r] * speed / dt
+                else:
+                    closing = wp.dot(n, point_velocity(motion, a, contacts.lever0[r]) - point_velocity(motion, b, contacts.lever1[r]))
+                    e = mix_restitution(shapes.material_restitution[s], shapes.material_restitution[t])
+                    if closing > SLOW * wp.max(fall, dt * wp.abs(pull)):
+                        v = closing + 0.5 * dt * pull
+                        bounces.speed[r] = e * wp.sqrt(wp.max(v * v + 2.0 * pull * gap, 0.0))
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def finish_bounces(work: Work, rows: RigidRows, contacts: BodyContacts, bounces: Bounces):
+    """What is owed by the rows that stopped something."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        owed = float(0.0)
+        if r < live_count(rows):
+            if wp.dot(contacts.load[r], contacts.normal[r]) > 0.0:
+                owed = 1.0 * bounces.speed[r]
+        bounces.owed[r] = owed
+        r = next_item(work, r)
+
+
+class Restitution:
+    """The bounces of a model.
+
+    Args:
+        model: The model.
+        tables: Its tables.
+        options: Arguments of the solver by name.
+        recorder: Launches the kernels.
+
+    Attributes:
+        active: Whether any shape has restitution; without one nothing is launched.
+    """
+
+    def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
+        self._model, self._tables, self._given, self._recorder = model, tables, options, recorder
+        self.active = False
+        self._version = -1
+        self._warned = False
+        self._room = 0
+        self._bounces: Any = None
+        self.refresh()
+
+    def refresh(self, changed: bool = False) -> None:
+        """Find out whether any shape has restitution, if the materials were bound anew or are said to have changed."""
+        shapes = self._tables["shape"]
+        if not shapes.count or (shapes.version == self._version and not changed):
+            return
+        if not captured_by_user(self._recorder.device):
+            launch_directly(self._bind, shapes)
+
+    def _bind(self, shapes: Any) -> None:
+        self._version = shapes.version
+        bouncy = bool((shapes.arrays["material_restitution"].numpy() > 0.0).any())
+        acts = bool(self._given["rigid_contact_hard"] and self._given["rigid_compliant_alm"])
+        if bouncy and not acts and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "SolverVBD: shape_material_restitution acts on hard contacts of the default formulation only (rigid_contact_hard=True, "
+                "rigid_compliant_alm=True)",
+                stacklevel=8,
+            )
+        if bouncy and acts and not self.active:
+            load_kernels(self._kernels, self._recorder.device)
+        self.active = bouncy and acts
+        if self.active:
+            self._allocate()
+
+    @property
+    def _kernels(self) -> list[Any]:
+        return [begin_bounces, finish_bounces]
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The kernels of a step."""
+        return self._kernels if self.active else []
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the launches depend on."""
+        return self.active, 0 if self._bounces is None else self._bounces.owed.ptr
+
+    def reserve(self, room: int) -> None:
+        """Make room for the rows of a buffer; what is owed is kept."""
+        self._room = room
+        if self.active:
+            self._allocate()
+
+    def _allocate(self) -> None:
+        old = self._bounces
+        if self._room and (old is None or len(old.owed) < self._room):
+            self._bounces = allocate(Bounces, self._room, self._recorder.device)
+            if old is not None:
+                wp.copy(self._bounces.owed, old.owed, count=len(old.owed))
+
+    def begin(self, contacts: Any, motion: BodyMotion, past: ContactPast, rows: BodyContacts, dt: float) -> None:
+        """Before the first solve of a step."""
+        if self.active:
+            shapes, bodies = self._tables["shape"].struct, self._tables["body"].struct
+            inputs = [rigid_rows(contacts), shapes, bodies, motion, past, self._model.gravity, dt]
+            self._recorder.launch(begin_bounces, contacts.rigid_contact_max, inputs, [rows, self._bounces], grain=FEW)
+
+    def finish(self, contacts: Any, rows: BodyContacts) -> None:
+        """After the last solve of a step."""
+        if self.active:
+            self._recorder.launch(finish_bounces, contacts.rigid_contact_max, [rigid_rows(contacts), rows], [self._bounces], grain=FEW)
+
+    def forget(self) -> None:
+        """After a step without contacts nothing is owed."""
+        if self.active and self._bounces is not None:
+            self._recorder.alone(self._bounces.owed.zero_)
