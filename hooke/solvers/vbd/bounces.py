@@ -1,6 +1,6 @@
 """Restitution of contacts between bodies in SolverVBD: compression in the step of the impact, restitution in the next.
 
-A step ends bodies that meet where they touch, which takes all their approach. What they shall have back is remembered with the row that
+A step ends bodies that meet where they touch, which takes their approach. What they shall have back is remembered with the row that
 stopped them, and in the next step the row holds them apart at that speed: with the separation g at the start of that step, and u the
 relative motion over it,
 
@@ -9,14 +9,17 @@ relative motion over it,
 in the same solve as everything else: with its friction, with the joints that hang on the bodies, and equal and opposite at one point.
 Not so in the step of the impact itself: it would turn bodies back before they touch, and would have to guess which rows they touch in.
 
-The speed s gives back the share e of the approach where they touch. Bodies that are accelerated towards each other by a from outside
-(gravity) meet at the surface with v and leave it with e v,
+The speed s is that of Stronge's hypothesis: what leaves along the normal has e^2 of the energy that came. Bodies that approach with v_-,
+accelerated towards each other by a from outside (gravity), meet at the surface with v; the step takes m (v^2 - r^2) / 2 of it, where m
+is the mass that the row moves and r is what is left of the approach, since the step ends at the surface and not before. In the
+next step the row moves m' and approaches with c, so that
 
-    v^2 = (v_- + a h / 2)^2 + 2 a g_-,     s = sqrt((e v)^2 - 2 a g) - a h / 2                                  (2)
+    v^2 = (v_- + a h / 2)^2 + 2 a g_-,     s = sqrt(e^2 (m (v^2 - r^2) / m' + c^2) - 2 a g) - a h / 2               (2)
 
-with v_- and g_- at the start of the step of the impact. Velocities of a step are those in its middle, hence a h / 2; g is a rest of
-penetration, or 0. So the height of a bounce depends neither on where in a step the impact falls nor, to first order, on h.
-docs/decisions/0021-restitution.md.
+Velocities of a step are those in its middle, hence a h / 2; g is a rest of penetration, or 0. So the height of a bounce depends neither
+on where in a step the impact falls nor, to first order, on h.
+
+Stronge: Rigid body collisions with friction. Proc. R. Soc. Lond. A 431, 1990. docs/decisions/0021-restitution.md.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from hooke.execution.recorder import captured_by_user, launch_directly
 from hooke.execution.work import FEW, Work, first_item, next_item
 from hooke.model.contacts import RigidRows, rigid_rows
 from hooke.model.tables import Bodies, Shapes
-from hooke.solvers.vbd.body_contacts import SURELY, BodyContacts, ContactPast, live_count, may_move, point_velocity
+from hooke.solvers.vbd.body_contacts import SURELY, BodyContacts, ContactPast, live_count, may_move, moved_point, point_velocity
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.workspace import allocate
 
@@ -44,14 +47,14 @@ SLOW = wp.constant(2.0)
 
 @wp.struct
 class Bounces:
-    """Of every row e v of (2) if this step stops it, and of every row of the step before what it owes to this one [m/s]."""
+    """Of every row v of (2) [m/s] if this step may stop it, and of every row of the step before twice the energy that it owes."""
 
     speed: wp.array(dtype=wp.float32)
     owed: wp.array(dtype=wp.float32)
 
 
 @wp.func
-def owed_speed(past: ContactPast, bounces: Bounces, b: int, shape: wp.vec2i, feature: int, touches: bool):
+def owed_energy(past: ContactPast, bounces: Bounces, b: int, shape: wp.vec2i, feature: int, touches: bool):
     """What the same row of the step before owes, and whether there was one; a new one that touches owes what its pair of shapes does."""
     most, known = float(0.0), bool(False)
     for k in range(past.first[b], past.first[b + 1]):
@@ -80,7 +83,7 @@ def begin_bounces(
     work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast,
     gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts, bounces: Bounces,
 ):  # fmt: skip
-    """(1) for rows that owe a bounce, and e v of (2) for the others."""
+    """(1) for rows that owe a bounce, and v of (2) for the others."""
     r = first_item(work, wp.tid())
     while r >= 0:
         bounces.speed[r] = 0.0
@@ -94,31 +97,40 @@ def begin_bounces(
                 world = bodies.world[owner]
                 fall = dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
                 pull = wp.dot(n, outer_pull(motion, a, dt) - outer_pull(motion, b, dt))
-                owed = owed_speed(past, bounces, owner, wp.vec2i(s, t), rows.point_id[r], gap <= dt * fall)
+                owed = owed_energy(past, bounces, owner, wp.vec2i(s, t), rows.point_id[r], gap <= dt * fall)
+                lever0, lever1 = contacts.lever0[r], contacts.lever1[r]
+                closing = wp.dot(n, point_velocity(motion, a, lever0) - point_velocity(motion, b, lever1))
                 if owed > 0.0:
-                    speed = wp.sqrt(wp.max(owed * owed - 2.0 * pull * gap, 0.0)) - 0.5 * dt * pull
+                    e = mix_restitution(shapes.material_restitution[s], shapes.material_restitution[t])
+                    came = owed / contacts.mass[r] + closing * closing
+                    speed = wp.sqrt(wp.max(e * e * came - 2.0 * pull * gap, 0.0)) - 0.5 * dt * pull
                     if speed > 0.0:
                         contacts.aim[r] = -(gap + dt * speed)
                         contacts.reach[r] = contacts.reach[r] + dt * speed
                         contacts.blow[r] = contacts.blow[r] + SURELY * contacts.mass[r] * speed / dt
-                else:
-                    closing = wp.dot(n, point_velocity(motion, a, contacts.lever0[r]) - point_velocity(motion, b, contacts.lever1[r]))
-                    e = mix_restitution(shapes.material_restitution[s], shapes.material_restitution[t])
-                    if closing > SLOW * wp.max(fall, dt * wp.abs(pull)):
-                        v = closing + 0.5 * dt * pull
-                        bounces.speed[r] = e * wp.sqrt(wp.max(v * v + 2.0 * pull * gap, 0.0))
+                elif closing > SLOW * wp.max(fall, dt * wp.abs(pull)):
+                    v = closing + 0.5 * dt * pull
+                    bounces.speed[r] = wp.sqrt(wp.max(v * v + 2.0 * pull * gap, 0.0))
         r = next_item(work, r)
 
 
 @wp.kernel(enable_backward=False)
-def finish_bounces(work: Work, rows: RigidRows, contacts: BodyContacts, bounces: Bounces):
+def finish_bounces(
+    work: Work, rows: RigidRows, shapes: Shapes, motion: BodyMotion, dt: float, contacts: BodyContacts, bounces: Bounces
+):  # fmt: skip
     """What is owed by the rows that stopped something."""
     r = first_item(work, wp.tid())
     while r >= 0:
         owed = float(0.0)
         if r < live_count(rows):
-            if wp.dot(contacts.load[r], contacts.normal[r]) > 0.0:
-                owed = 1.0 * bounces.speed[r]
+            n, v = contacts.normal[r], bounces.speed[r]
+            if v > 0.0 and wp.dot(contacts.load[r], n) > 0.0:
+                e = mix_restitution(shapes.material_restitution[rows.shape0[r]], shapes.material_restitution[rows.shape1[r]])
+                pair = contacts.body[r]
+                u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+                left = wp.dot(n, u) / dt
+                if e > 0.0:
+                    owed = contacts.mass[r] * (v * v - left * left)
         bounces.owed[r] = owed
         r = next_item(work, r)
 
@@ -204,10 +216,11 @@ class Restitution:
             inputs = [rigid_rows(contacts), shapes, bodies, motion, past, self._model.gravity, dt]
             self._recorder.launch(begin_bounces, contacts.rigid_contact_max, inputs, [rows, self._bounces], grain=FEW)
 
-    def finish(self, contacts: Any, rows: BodyContacts) -> None:
+    def finish(self, contacts: Any, motion: BodyMotion, rows: BodyContacts, dt: float) -> None:
         """After the last solve of a step."""
         if self.active:
-            self._recorder.launch(finish_bounces, contacts.rigid_contact_max, [rigid_rows(contacts), rows], [self._bounces], grain=FEW)
+            inputs = [rigid_rows(contacts), self._tables["shape"].struct, motion, dt, rows]
+            self._recorder.launch(finish_bounces, contacts.rigid_contact_max, inputs, [self._bounces], grain=FEW)
 
     def forget(self) -> None:
         """After a step without contacts nothing is owed."""

@@ -281,6 +281,14 @@ class PageBodies(RigidBodies):
             angle[j, 3 : 3 + angular] = q[start + linear : start + linear + angular]
         self._page_memory.angle.assign(angle)
 
+    def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> None:
+        """None: contacts are not solved."""
+        return
+
+    def measure_imbalance(self, contacts: Any, dt: float) -> float:
+        """0: sweeps with penalties end where their number ends, and what they leave is not measured."""
+        return 0.0
+
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""

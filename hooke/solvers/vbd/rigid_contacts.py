@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.execution.work import FEW
+from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
+from hooke.solvers.vbd.body_balance import place_loads
 from hooke.solvers.vbd.body_contacts import (
     BodyContacts,
     ContactOptions,
@@ -53,6 +54,7 @@ class RigidContacts:
         self._device, self._bodies = recorder.device, tables["body"].count
         self.none = allocate(BodyContacts, 0, self._device)
         self.rows: Any = None
+        self._past: Any = None
         self.room = -1
         self._joints = tables["joint"].count
         self.large: Islands | None = None
@@ -111,6 +113,7 @@ class RigidContacts:
             for name in ContactPast.vars:
                 array = getattr(old, name)
                 wp.copy(getattr(self._past, name), array, count=len(array))
+        self._point = wp.zeros(room, dtype=wp.vec3, device=self._device)
         self.room = room
         self.restitution.reserve(room)
 
@@ -173,8 +176,17 @@ class RigidContacts:
         count = contacts.rigid_contact_max
         launch = self._recorder.launch
         launch(finish_contacts, count, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
-        self.restitution.finish(contacts, self.rows)
+        self.restitution.finish(contacts, motion, self.rows, dt)
         launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
+
+    def loads(self, contacts: Any, motion: BodyMotion) -> tuple[wp.array, wp.array] | None:
+        """The force on body 1 of every row in the last step, and where it acts; None if the rows of a buffer were not solved."""
+        if self.needs(contacts):
+            return None
+        count, device = contacts.rigid_contact_max, self._device
+        inputs = [whole_work(0, count), rigid_rows(contacts), motion, self.rows]
+        wp.launch(place_loads, dim=1 if device.is_cpu else count, inputs=inputs, outputs=[self._point], device=device)
+        return self.rows.load, self._point
 
     def reset(self, selected: wp.array) -> None:
         """Forget rows of selected worlds."""
