@@ -36,10 +36,16 @@ def rotation_vector(q: Any):
     """The rotation vector of a unit quaternion; its length is at most pi."""
     p = near_hemisphere(q)
     v = vector(p[0], p[1], p[2])
-    n = wp.length(v)
-    scale = type(n)(2.0)
-    if n > type(n)(0.0):
-        scale = type(n)(2.0) * wp.atan2(n, p[3]) / n
+    inverse = type(p[3])(1.0) / p[3]
+    s = wp.dot(v, v) * inverse * inverse  # the square of the tangent of half the angle
+    one = type(s)(1.0)  # a literal 1/3 would be one of float32
+    a = one / type(s)(13.0) - s * (one / type(s)(15.0))
+    a = one / type(s)(9.0) - s * (one / type(s)(11.0) - s * a)
+    a = one / type(s)(5.0) - s * (one / type(s)(7.0) - s * a)
+    scale = type(s)(2.0) * inverse * (one - s * (one / type(s)(3.0) - s * a))
+    if not (s < type(s)(0.01)):
+        n = wp.length(v)
+        scale = type(s)(2.0) * wp.atan2(n, p[3]) / n
     return scale * v
 
 
@@ -114,13 +120,13 @@ def inverse_jacobian(k: Any):
     if s > type(s)(0.09):
         half = type(s)(0.5) * wp.sqrt(s)
         b = (type(s)(1.0) - half * wp.cos(half) / wp.sin(half)) / s
-    m = skew(k)
-    identity = wp.matrix_from_rows(
-        vector(type(s)(1.0), type(s)(0.0), type(s)(0.0)),
-        vector(type(s)(0.0), type(s)(1.0), type(s)(0.0)),
-        vector(type(s)(0.0), type(s)(0.0), type(s)(1.0)),
+    x, y, z = b * k[0], b * k[1], b * k[2]
+    half, one = type(s)(0.5), type(s)(1.0) - b * s  # [k]^2 = k k^T - s
+    return wp.matrix_from_rows(
+        vector(one + x * k[0], x * k[1] + half * k[2], x * k[2] - half * k[1]),
+        vector(x * k[1] - half * k[2], one + y * k[1], y * k[2] + half * k[0]),
+        vector(x * k[2] + half * k[1], y * k[2] - half * k[0], one + z * k[2]),
     )
-    return identity - type(s)(0.5) * m + b * (m * m)
 
 
 @wp.func

@@ -1,76 +1,153 @@
 """Elimination in a symmetric matrix of 6x6 blocks, one block column at a time: LDLt with pivots of a given sign.
 
-For the diagonal block D of a column and its blocks B_i below (row i),
+For the diagonal block D of a column, its right side b and its blocks B_i below (row i),
 
-    W_i = D^-1 B_i^T,     y = D^-1 b,     b_i -= B_i y,     A_ij -= B_i W_j,     and later  x = y - sum_i W_i x_i.      (1)
+    D = s L P L^T,     Z_i = L^-1 B_i^T,     z = L^-1 b,     W_i = L^-T P^-1 Z_i,     y = L^-T P^-1 z,                (1)
+    b_i -= s Z_i^T P^-1 z,     A_ij -= s Z_i^T P^-1 Z_j,     and later     x = s (y - sum_i W_i x_i)                  (2)
 
-In a quasi-definite matrix ([H J^T; J -C] with H and C positive definite) every pivot of H is positive and every one of C negative in
-any order of columns (Vanderbei 1995). A pivot that rounding has made smaller than 1e-7 of the diagonal it came from is set to that:
-the direction it stands for moves little.
+with the sign s of the column and positive pivots P. In a quasi-definite matrix ([H J^T; J -C] with H and C positive definite) every
+pivot of H is positive and every one of C negative in any order of columns (Vanderbei 1995); where both couple with each other only, as
+in a tree, (2) adds positive matrices alone. A pivot that rounding has made smaller than 1e-7 of the diagonal it came from is set to
+that: the direction it stands for moves little.
+
+A block is six rows of eight numbers, one register of a CPU each. Of a diagonal block they hold s D and in number 6 the right side
+b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. What else is in
+numbers 6 and 7 is not used.
 """
 
 import warp as wp
 
-__all__ = ["eliminate_column", "substitute_back"]
+__all__ = [
+    "Rows", "add_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block", "store_diagonal",
+    "substitute_back",
+]  # fmt: skip
 
-_ELIMINATE = """
-    float m[6][6], d[6];
-    auto& source = diagonal.data[n];
-    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) m[i][k] = source.data[i][k];
-    for (int i = 0; i < 6; i++) {
-        float whole = m[i][i] < 0.0f ? -m[i][i] : m[i][i];
-        for (int k = 0; k < i; k++) {
-            float v = m[i][k];
-            for (int l = 0; l < k; l++) v -= m[i][l] * d[l] * m[k][l];
-            m[i][k] = v / d[k];
+Rows = wp.types.matrix(shape=(6, 8), dtype=wp.float32)
+"""A 6x6 block and six numbers beside it."""
+
+# Clang's vectors stay in registers; CUDA has the same operators on an array.
+_LANES = """
+#if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+    struct lanes_t {
+        float v[8];
+        CUDA_CALLABLE lanes_t() {}
+        CUDA_CALLABLE lanes_t(float s) { for (int l = 0; l < 8; l++) v[l] = s; }
+        CUDA_CALLABLE float& operator[](int l) { return v[l]; }
+        CUDA_CALLABLE float operator[](int l) const { return v[l]; }
+        CUDA_CALLABLE lanes_t operator+(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] + o.v[l];
+            return r;
         }
-        float v = m[i][i];
-        for (int l = 0; l < i; l++) v -= m[i][l] * m[i][l] * d[l];
-        float least = 1.0e-7f * whole + 1.0e-30f;
-        d[i] = sign * v > least ? v : sign * least;
-    }
-    auto solve = [&](float* x) {
-        for (int i = 1; i < 6; i++) for (int k = 0; k < i; k++) x[i] -= m[i][k] * x[k];
-        for (int i = 0; i < 6; i++) x[i] /= d[i];
-        for (int i = 4; i >= 0; i--) for (int k = i + 1; k < 6; k++) x[i] -= m[k][i] * x[k];
+        CUDA_CALLABLE lanes_t operator-(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] - o.v[l];
+            return r;
+        }
+        CUDA_CALLABLE lanes_t operator*(const lanes_t& o) const {
+            lanes_t r;
+            for (int l = 0; l < 8; l++) r.v[l] = v[l] * o.v[l];
+            return r;
+        }
     };
-    float y[6];
-    for (int i = 0; i < 6; i++) y[i] = right.data[n].c[i];
-    solve(y);
-    for (int i = 0; i < 6; i++) right.data[n].c[i] = y[i];
-    int pair = pairs;
-    for (int e = first; e < last; e++) {
-        auto& b = lower.data[e];
-        auto& w = scaled.data[e];
-        for (int r = 0; r < 6; r++) {
-            float x[6];
-            for (int i = 0; i < 6; i++) x[i] = b.data[r][i];
-            solve(x);
-            for (int i = 0; i < 6; i++) w.data[i][r] = x[i];
+    typedef lanes_t loose_t;
+#else
+    typedef float lanes_t __attribute__((ext_vector_type(8)));
+    typedef float loose_t __attribute__((ext_vector_type(8), aligned(4)));
+#endif
+#define EACH(i, from, to) _Pragma("unroll") for (int i = from; i < to; i++)
+    typedef wp::mat_t<6, 8, float> rows_t;
+    auto load = [](const rows_t& rows, int i) -> lanes_t { return *reinterpret_cast<const loose_t*>(&rows.data[i][0]); };
+    auto store = [](rows_t& rows, int i, const lanes_t& v) { *reinterpret_cast<loose_t*>(&rows.data[i][0]) = v; };
+"""
+
+# a: rows of a positive definite block, which become P L^T; factor: L^T; inverse: of P. Pivots come in pairs, p and (p r - q^2) / p: a
+# division takes as long as all else between two pivots, and those of a pair do not wait for each other.
+_FACTOR = """
+    float least[6], inverse[6];
+    lanes_t factor[6];
+    EACH(k, 0, 6) least[k] = 1.0e-7f * wp::abs(a[k][k]) + 1.0e-30f;
+    EACH(h, 0, 3) {
+        const int k = 2 * h;
+        float p = a[k][k] > least[k] ? a[k][k] : least[k], q = a[k][k + 1], r = a[k + 1][k + 1], area = p * r - q * q;
+        inverse[k] = 1.0f / p;
+        if (__builtin_expect(area > 1.0e-30f && area < 1.0e30f, 1)) {
+            inverse[k + 1] = p / (area > p * least[k + 1] ? area : p * least[k + 1]);
+        } else {  // what does not depend on the units
+            float pivot = r - q * (q / p);
+            inverse[k + 1] = 1.0f / (pivot > least[k + 1] ? pivot : least[k + 1]);
         }
-        auto& other = right.data[row.data[e]];
-        for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) other.c[i] -= b.data[i][k] * y[k];
-        for (int f = first; f <= e; f++) {
-            auto& from = scaled.data[f];
-            auto& to = f == e ? diagonal.data[row.data[e]] : lower.data[target.data[pair++]];
-            for (int i = 0; i < 6; i++)
-                for (int k = 0; k < 6; k++) {
-                    float v = 0.0f;
-                    for (int l = 0; l < 6; l++) v += b.data[i][l] * from.data[l][k];
-                    to.data[i][k] -= v;
-                }
-        }
+        factor[k] = a[k] * inverse[k];
+        EACH(i, k + 1, 6) a[i] = a[i] - a[k] * factor[k][i];
+        factor[k + 1] = a[k + 1] * inverse[k + 1];
+        EACH(i, k + 2, 6) a[i] = a[i] - a[k + 1] * factor[k + 1][i];
     }
+    auto forward = [&](lanes_t* z) {
+        EACH(k, 0, 6) EACH(i, k + 1, 6) z[i] = z[i] - z[k] * factor[k][i];
+    };
+    auto backward = [&](lanes_t* w) {
+        EACH(j, 0, 5) EACH(i, 0, j + 1) w[4 - j] = w[4 - j] - w[5 - i] * factor[4 - j][5 - i];  // what is known last comes last
+    };
+"""
+
+_ELIMINATE = f"""
+    {_LANES}
+    lanes_t a[6];
+    EACH(i, 0, 6) a[i] = load(diagonal.data[n], i);
+    float sign = side.data[n] < 0 ? -1.0f : 1.0f;
+    {_FACTOR}
+    int pair = pairs;
+    for (int e = first; e < last; e++) {{
+        lanes_t z[6], w[6];
+        EACH(i, 0, 6) z[i] = load(lower.data[e], i);
+        forward(z);
+        EACH(i, 0, 6) {{
+            z[i][6] = a[i][6];
+            w[i] = z[i] * inverse[i];
+        }}
+        for (int f = first; f < e; f++) {{
+            auto& to = lower.data[target.data[pair++]];
+            EACH(r, 0, 6) {{
+                lanes_t sum = w[0] * lower.data[f].data[0][r];
+                EACH(k, 1, 6) sum = sum + w[k] * lower.data[f].data[k][r];
+                store(to, r, load(to, r) - sum * sign);
+            }}
+        }}
+        if (last - first > 1) EACH(i, 0, 6) store(lower.data[e], i, z[i]);
+        auto& to = diagonal.data[row.data[e]];
+        lanes_t gain = (lanes_t)(side.data[row.data[e]] < 0 ? sign : -sign);
+        gain[6] = -sign;
+        EACH(r, 0, 6) {{
+            lanes_t sum = w[0] * z[0][r];
+            EACH(k, 1, 6) sum = sum + w[k] * z[k][r];
+            store(to, r, load(to, r) + sum * gain);
+        }}
+        backward(w);
+        EACH(i, 0, 6) store(scaled.data[e], i, w[i]);
+    }}
+    if (first == last) {{
+        lanes_t x[6];
+        EACH(i, 0, 6) x[i] = a[i] * inverse[i];
+        backward(x);
+        EACH(i, 0, 6) solution.data[n].c[i] = sign * x[i][6];
+    }}
     return 0;
 """
 
-_BACK = """
-    auto& x = right.data[n];
-    for (int e = first; e < last; e++) {
+_BACK = f"""
+    {_LANES}
+    if (first == last) return 0;
+    float x[6];
+    EACH(i, 0, 6) x[i] = scaled.data[first].data[i][6];
+    for (int e = first; e < last; e++) {{
         auto& w = scaled.data[e];
-        auto& other = right.data[row.data[e]];
-        for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) x.c[i] -= w.data[i][k] * other.c[k];
-    }
+        auto& other = solution.data[row.data[e]];
+        EACH(k, 0, 6) {{
+            float o = other.c[k];
+            EACH(i, 0, 6) x[i] -= w.data[i][k] * o;
+        }}
+    }}
+    EACH(i, 0, 6) solution.data[n].c[i] = side.data[n] < 0 ? -x[i] : x[i];
     return 0;
 """
 
@@ -78,20 +155,21 @@ _BACK = """
 @wp.func_native(_ELIMINATE)
 def eliminate_column(
     n: int,
-    sign: wp.float32,
     first: int,
     last: int,
     pairs: int,
     row: wp.array(dtype=wp.int32),
     target: wp.array(dtype=wp.int32),
-    diagonal: wp.array(dtype=wp.spatial_matrix),
-    right: wp.array(dtype=wp.spatial_vector),
-    lower: wp.array(dtype=wp.spatial_matrix),
-    scaled: wp.array(dtype=wp.spatial_matrix),
+    side: wp.array(dtype=wp.int32),
+    diagonal: wp.array(dtype=Rows),
+    lower: wp.array(dtype=Rows),
+    scaled: wp.array(dtype=Rows),
+    solution: wp.array(dtype=wp.spatial_vector),
 ) -> int:
-    """(1) for column ``n``, whose blocks are ``first ... last`` of ``lower`` in the rows ``row``, by increasing row.
+    """(1) and (2) for column ``n``, whose blocks are ``first ... last`` of ``lower`` in the rows ``row``, by increasing row.
 
-    ``target`` holds, from ``pairs`` on, which block A_ij is, for i after j in the order of the blocks. ``right`` receives y.
+    ``target`` holds, from ``pairs`` on, which block A_ij is, for i after j in the order of the blocks. ``side`` is negative for columns
+    of negative pivots. A column without blocks is solved at once.
     """
 
 
@@ -101,7 +179,92 @@ def substitute_back(
     first: int,
     last: int,
     row: wp.array(dtype=wp.int32),
-    scaled: wp.array(dtype=wp.spatial_matrix),
-    right: wp.array(dtype=wp.spatial_vector),
+    side: wp.array(dtype=wp.int32),
+    scaled: wp.array(dtype=Rows),
+    solution: wp.array(dtype=wp.spatial_vector),
 ) -> int:
-    """The last part of (1): ``right[n]`` becomes x."""
+    """The last part of (2): ``solution[n]`` becomes x."""
+
+
+@wp.func_native(f"""
+    {_LANES}
+    lanes_t a[6];
+    EACH(i, 0, 6) EACH(k, 0, 6) a[i][k] = m.data[i][k];
+    EACH(i, 0, 6) a[i][6] = b.c[i];
+    {_FACTOR}
+    EACH(i, 0, 6) a[i] = a[i] * inverse[i];
+    EACH(j, 0, 5) EACH(i, 5 - j, 6) a[4 - j][6] = a[4 - j][6] - a[4 - j][i] * a[i][6];
+    wp::vec_t<6, float> x;
+    EACH(i, 0, 6) x.c[i] = a[i][6];
+    return x;
+""")
+def solve_block(m: wp.spatial_matrix, b: wp.spatial_vector) -> wp.spatial_vector:
+    """The solution of m x = b for a positive definite m."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 6; k++) to.data[i][k] = m.data[i][k];
+        to.data[i][6] = b.c[i];
+    }
+    return 0;
+""")
+def store_block(n: int, m: wp.spatial_matrix, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Write a block and the six numbers beside it."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] += m.data[i][k];
+    return 0;
+""")
+def add_block(n: int, m: wp.spatial_matrix, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to a block."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    for (int i = 0; i < 3; i++) for (int k = 0; k < 3; k++) to.data[3 + i][3 + k] += m.data[i][k];
+    for (int i = 0; i < 6; i++) to.data[i][6] += b.c[i];
+    return 0;
+""")
+def add_to_block(n: int, m: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to the last three rows and columns of a block, and to the six numbers beside it."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 8; k++) to.data[i][k] = 0.0f;
+        to.data[i][i] = d.data[j].c[i];
+        to.data[i][6] = -b.data[j].c[i];
+    }
+    return 0;
+""")
+def store_diagonal(
+    n: int, j: int, d: wp.array(dtype=wp.spatial_vector), b: wp.array(dtype=wp.spatial_vector), blocks: wp.array(dtype=Rows)
+) -> int:
+    """Write the equations -d x = -b, those of a column of negative pivots."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    auto& from = m.data[j];
+    if (transposed) {
+        for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] = from.data[k][i];
+    } else {
+        to = from;
+    }
+    return 0;
+""")
+def copy_block(n: int, j: int, transposed: bool, m: wp.array(dtype=Rows), blocks: wp.array(dtype=Rows)) -> int:
+    """Write block ``j`` of others, or its transpose."""
+
+
+@wp.func_native("""
+    for (int i = 0; i < 6; i++) for (int k = 0; k < 8; k++) blocks.data[n].data[i][k] = 0.0f;
+    return 0;
+""")
+def clear_block(n: int, blocks: wp.array(dtype=Rows)) -> int:
+    """Write zeros."""

@@ -79,10 +79,19 @@ NATIVE = {
     "store_numbers": {2},
     "store_rows": {14},
     "scatter_least": {2},
+    "add_to_block": {3},
+    "clear_block": {1},
+    "copy_block": {4},
+    "eliminate_column": {7, 8, 9, 10},
+    "store_block": {3},
+    "store_diagonal": {4},
+    "substitute_back": {6},
     "take_number": {1},
     "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
+    "add_block": {2},
+    "order_group": set(range(12, 22)),
 }
 """Native functions that write, with the places of what they write."""
 

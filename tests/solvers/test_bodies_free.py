@@ -116,11 +116,3 @@ def test_bodies_fall_by_the_gravity_of_their_world():
     model.set_gravity((2.0, 0.0, 0.0), world=1)
     motion = move(model, 10, 0.1)
     assert np.allclose(motion.qd[:, :3], [(0.0, 0.0, -1.0), (2.0, 0.0, 0.0)], atol=1e-5)
-
-
-def test_shapes_that_would_meet_are_told_to_pass_through():
-    b = hooke.ModelBuilder()
-    b.add_ground_plane()
-    b.add_shape_box(b.add_body(label="crate"), hx=0.1, hy=0.1, hz=0.1)
-    with pytest.warns(UserWarning, match="rigid contacts are not solved yet.*'crate'"):
-        SolverVBD(finalize(b))

@@ -190,24 +190,14 @@ def test_bodies_of_one_colour_that_share_a_joint():
         SolverVBD(model)
 
 
-def test_what_is_not_there_yet_is_refused():
-    b = hooke.ModelBuilder()
-    links = [bar(b, (0.0, float(i), 0.0), 1.0) for i in range(2)]
-    joints = [b.add_joint_revolute(-1, link, label=f"hinge {i}") for i, link in enumerate(links)]
-    for joint in joints:
-        b.add_articulation([joint])
-    b.add_constraint_mimic(joints[0], joints[1])
-    with pytest.raises(NotImplementedError, match="mimic joints are not solved yet"):
-        SolverVBD(finalize(b))
-
+def test_positive_defaults_of_hysteresis_are_deprecated():
     b = hooke.ModelBuilder()
     with pytest.warns(DeprecationWarning, match="dahl_defaults_enabled=False"):
         SolverVBD.register_custom_attributes(b)
     b.add_articulation([b.add_joint_cable(-1, bar(b, (0.0, 0.0, 0.0), 1.0), label="wire")])
-    with pytest.raises(NotImplementedError, match=r"Dahl hysteresis \(joint 'wire'"):
-        SolverVBD(finalize(b))
-    with pytest.warns(UserWarning, match="joint_velocity_limit does not act yet"):
-        SolverVBD(one_joint("revolute", axis=2, velocity_limit=3.0))
+    model = finalize(b)
+    assert model.vbd.dahl_eps_max.numpy()[0] == 0.5 and model.vbd.dahl_tau.numpy()[0] == 1.0
+    SolverVBD(model)
 
 
 def test_particles_that_do_not_meet_bodies_move_beside_them():

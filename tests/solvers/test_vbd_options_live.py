@@ -39,6 +39,8 @@ EXEMPT = {
     "deterministic": max(getattr(wp, "DeterministicMode", [None])),  # sums are deterministic anyway
     "particle_vertex_contact_buffer_size": 1,  # starting sizes
     "particle_edge_contact_buffer_size": 1,
+    "rigid_body_contact_buffer_size": 1,
+    "rigid_body_particle_contact_buffer_size": 1,
 }
 """Arguments that must not change a result, with an extreme value of each."""
 
@@ -74,6 +76,18 @@ ACTS_ON_JOINTS = {
 }
 """The same of joints, in a scene of two bodies on fixed joints."""
 
+ACTS_ON_CONTACTS = {
+    "rigid_contact_hard": (False, {}),
+    "rigid_avbd_contact_alpha": (0.1, {}),
+}
+"""The same of contacts between bodies, in a scene of a box that has sunk into the ground."""
+
+ACTS_ON_PAGE = (
+    "rigid_contact_history", "rigid_contact_stick_motion_eps", "rigid_contact_stick_freeze_translation_eps",
+    "rigid_contact_stick_freeze_angular_eps",
+)  # fmt: skip
+"""Arguments of the documented formulation, whose tests are in test_bodies_page_contacts.py."""
+
 PARAMETERS = [p for p in inspect.signature(SolverVBD.__init__).parameters.values() if p.name not in ("self", "model")]
 
 
@@ -105,11 +119,9 @@ def moved(model, steps=15, change=None, **options):
 
 def test_every_argument_is_listed_once():
     names = [p.name for p in PARAMETERS]
-    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE, *ACTS_ON_JOINTS]
+    lists = [*ACTS, *EXEMPT, *ACTS_ON_SURFACE, *ACTS_ON_JOINTS, *ACTS_ON_CONTACTS, *ACTS_ON_PAGE]
     assert len(lists) == len(set(lists)) and set(lists) <= set(names)
-    refused = set(names) - set(lists)
-    contacts = {n for n in names if n.startswith(("rigid_contact_", "rigid_body_")) and n not in ACTS}
-    assert refused == contacts | {"rigid_avbd_contact_alpha"}
+    assert set(names) - set(lists) == set()
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -117,15 +129,6 @@ def test_arguments_that_act(model, name):
     value, others = ACTS[name]
     default = next(p.default for p in PARAMETERS if p.name == name)
     assert not same(moved(model, **others, **{name: value}), moved(model, **others, **{name: default}))
-
-
-@pytest.mark.parametrize(
-    "name", [p.name for p in PARAMETERS if p.name not in {**ACTS, **EXEMPT, **ACTS_ON_SURFACE, **ACTS_ON_JOINTS}]
-)
-def test_arguments_that_raise(model, name):
-    default = next(p.default for p in PARAMETERS if p.name == name)
-    with pytest.raises(NotImplementedError, match=name):
-        SolverVBD(model, **{name: not default if isinstance(default, bool) else 17.5})
 
 
 @pytest.mark.parametrize("name", EXEMPT)
@@ -164,6 +167,26 @@ def test_arguments_that_act_on_joints(model, name):
     assert not same_bodies(clamped(**{**others, name: value}), clamped(**{**others, name: default}))
     if name in ACTS_ON_JOINTS:
         assert same(moved(model, **{name: value}), moved(model))
+
+
+def sunk(**options):
+    """The pose after a step of a box that has sunk into the ground."""
+    builder = hooke.ModelBuilder()
+    builder.add_ground_plane()
+    builder.add_shape_box(builder.add_body(xform=(0.0, 0.0, 0.45, 0.0, 0.0, 0.0, 1.0)), hx=0.5, hy=0.5, hz=0.5)
+    built = finalize(builder)
+    state, other, contacts = built.state(), built.state(), built.contacts()
+    built.collide(state, contacts)
+    SolverVBD(built, **options).step(state, other, None, contacts, DT)
+    return other.body_q.numpy()
+
+
+@pytest.mark.parametrize("name", ACTS_ON_CONTACTS)
+def test_arguments_that_act_on_contacts(model, name):
+    """They change the motion of bodies that touch, and nothing where there are none."""
+    value, others = ACTS_ON_CONTACTS[name]
+    assert not np.array_equal(sunk(**others, **{name: value}), sunk(**others))
+    assert same(moved(model, **{name: value}), moved(model))
 
 
 def value_off(name, value):

@@ -16,16 +16,12 @@ from hooke.model.motion import compose, inverse_pose
 from hooke.solvers.vbd.body_balance import measure_balance
 from hooke.solvers.vbd.body_contacts import BodyContacts
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
+from hooke.solvers.vbd.hysteresis import find_hysteresis, remember_bends
 from hooke.solvers.vbd.island_solve import Turn, restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
-from hooke.solvers.vbd.joint_rows import (
-    JointInputs,
-    JointMemory,
-    JointOptions,
-    JointRows,
-    begin_joints,
-    linearise_joints,
-)
+from hooke.solvers.vbd.joint_frames import JointInputs, JointMemory, JointOptions
+from hooke.solvers.vbd.joint_rows import JointRows, begin_joints, linearise_joints
+from hooke.solvers.vbd.mimics import find_mimics, forget_mimics, linearise_mimics, make_mimics
 from hooke.solvers.vbd.rigid_contacts import RigidContacts
 from hooke.solvers.vbd.workspace import Workspace, allocate
 
@@ -56,7 +52,9 @@ class RigidBodies:
         device, bodies, joints = recorder.device, tables["body"].count, tables["joint"].count
         self._device, self._joint_count = device, joints
         self._motion = allocate(BodyMotion, bodies, device)
-        self._rows = allocate(JointRows, joints, device)
+        load = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
+        stiffen = wp.zeros(2 * joints, dtype=wp.mat33, device=device)
+        self._rows = allocate(JointRows, joints, device, load=load, stiffen=stiffen)
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
@@ -69,18 +67,22 @@ class RigidBodies:
     # ---- binding to the model
 
     def bind(self) -> None:
-        """Which bodies move and which joints connect them; rest poses."""
+        """Which bodies move and which joints connect them; rest poses, mimics, hysteresis."""
+        self._recorder.forget()
         columns = {name: self._tables["joint"].arrays[name] for name in ("type", "parent", "child")} if self._joint_count else {}
         joints = {name: array.numpy() for name, array in columns.items()}
         parent, child = (joints.get(name, np.zeros(0, np.int32)) for name in ("parent", "child"))
         body = self._tables["body"].arrays
         moves = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
         acts = ~np.isin(joints.get("type", np.zeros(0, np.int32)), _LOOSE)
-        self._islands: Islands = make_islands(moves, parent, child, acts, self._device)
+        self._mimics, ends = make_mimics(find_mimics(self._tables), parent, child, self._device)
+        self._islands: Islands = make_islands(moves, parent, child, acts, self._device, ends)
         self._island_count = len(self._islands.first) - 1
-        self.contacts.bind(self._islands, moves, (parent, child), acts)
         self._gather(parent, child)
+        self._islands.first_end, self._islands.end = self._first, self._source
+        self.contacts.bind(self._islands, self._mimics, moves, parent, child, acts, self._device, ends)
         self._rest = wp.array(self._rest_poses(joints), dtype=wp.transform, device=self._device)
+        self._hysteresis = find_hysteresis(self._model, self._tables, self._device)
 
     def _gather(self, parent: np.ndarray, child: np.ndarray) -> None:
         """Which wrenches of joints are applied to each body."""
@@ -130,6 +132,8 @@ class RigidBodies:
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         joints = [begin_joints, linearise_joints, restore_momentum] if self._joint_count else []
+        joints += [remember_bends] if self._hysteresis.acts else []
+        joints += [linearise_mimics] if len(self._mimics.follower) else []
         return [begin_bodies, predict_bodies, solve_islands, finish_bodies, *joints, *self.contacts.kernels]
 
     # ---- the step
@@ -137,7 +141,8 @@ class RigidBodies:
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
-        return values, self.contacts.key, pointers(control, self.hard, self._rest, self._islands.first)
+        given = (self.hard, self._rest, self._islands.first, self._mimics.follower, self._hysteresis.eps_max, self._hysteresis.tau)
+        return values, self._hysteresis.acts, self.contacts.key, pointers(control, *given)
 
     def launch(self, iterations: int, states: tuple[Any, Any], control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step."""
@@ -159,7 +164,8 @@ class RigidBodies:
             self.contacts.begin(contacts, self._motion, dt)
         self._inputs = self._joint_inputs(control)
         if self._joint_count:
-            launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])
+            inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
+            launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
         touching = self._touching(contacts).first
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
@@ -177,6 +183,7 @@ class RigidBodies:
         if self._joint_count:
             inputs = [self._joint_options, *self._joint_tables, self._inputs, number, dt]
             launch(linearise_joints, self._joint_count, inputs, [self._memory, self._rows])
+            launch(linearise_mimics, len(self._mimics.follower), inputs[:-1], [self._memory, self._mimics])
         turn = Turn()
         turn.dt, turn.last = dt, int(number == iterations - 1)
         groups = [(0, self._islands, self._island_count)]
@@ -185,25 +192,26 @@ class RigidBodies:
         for part, islands, count in groups:
             turn.part = part
             inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]
-            outputs = [islands, self._touching(contacts), self._motion, self._memory]
+            outputs = [islands, self._touching(contacts), self._motion, self._memory, self._mimics]
             launch(solve_islands, count, inputs, outputs)
 
     def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
+        if self._hysteresis.acts:
+            launch(remember_bends, self._joint_count, [*self._joint_tables, self._inputs], [self._memory])
         if contacts is not None:
             self.contacts.finish(contacts, self._motion, dt)
         outputs = [self._motion, state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, state_in.body_q, dt], outputs)
         if self._joint_count:
             inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory]
-            inputs += [self._touching(contacts), dt]
+            inputs += [self._mimics, self._touching(contacts), dt]
             launch(restore_momentum, self._island_count, inputs, [state_out.body_qd])
 
     @property
     def _joint_tables(self) -> list[Any]:
-        tables = self._tables
-        return [tables["joint"].struct, tables["joint_dof"].struct, tables["body"].struct, self._motion]
+        return [self._tables["joint"].struct, self._tables["joint_dof"].struct, self._motion]
 
     def _joint_inputs(self, control: Any) -> JointInputs:
         """Targets and efforts of a control, or the model's."""
@@ -227,6 +235,7 @@ class RigidBodies:
             if array is not None:
                 setattr(inputs, name, array)
         inputs.rest, inputs.hard = self._rest, self.hard
+        inputs.eps_max, inputs.tau = self._hysteresis.eps_max, self._hysteresis.tau
         return inputs
 
     @property
@@ -261,8 +270,8 @@ class RigidBodies:
         count, device = self._tables["body"].count, self._device
         given = None if contacts is None or not contacts.rigid_contact_max else contacts
         imbalance = wp.zeros(count, dtype=wp.float32, device=device)
-        inputs = [whole_work(0, count), self._tables["body"].struct, self._motion, self._rows, self._memory, self._first]
-        inputs += [self._source, self._touching(given), dt]
+        inputs = [whole_work(0, count), self._tables["body"].struct, self._motion, self._rows, self._memory, self._mimics]
+        inputs += [self._islands, self._touching(given), dt]
         wp.launch(measure_balance, dim=1 if device.is_cpu else count, inputs=inputs, outputs=[imbalance], device=device)
         return float(imbalance.numpy().max())
 
@@ -272,7 +281,9 @@ class RigidBodies:
         self.contacts.reset(selected)
         if self._joint_count:
             outputs = [memory.known, memory.multiplier, memory.effort, memory.penalty, memory.mode]
-            self._recorder.launch(forget_joints, self._joint_count, [self._tables["joint"].arrays["world"], selected], outputs)
+            world = self._tables["joint"].arrays["world"]
+            self._recorder.launch(forget_joints, self._joint_count, [world, selected], outputs)
+            self._recorder.launch(forget_mimics, len(self._mimics.follower), [world, selected], [self._mimics])
 
     def set_hardness(self, joint: int, slots: list[int], hard: bool) -> None:
         """Make slots of a joint hard or soft from the next step on, in place."""

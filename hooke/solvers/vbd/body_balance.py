@@ -7,32 +7,43 @@ from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies
 from hooke.solvers.vbd.body_contacts import BodyContacts, live_count
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force
+from hooke.solvers.vbd.island_solve import wrench_on
+from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_rows import JointMemory, JointRows
+from hooke.solvers.vbd.mimics import Mimics
 
 __all__ = ["measure_balance", "place_loads"]
 
 
+@wp.func
+def wrench_of_end(rows: JointRows, memory: JointMemory, j: int, side: int):
+    """The wrench of a joint on its child (``side`` 0) or its parent."""
+    w, effort = wp.spatial_vector(), memory.effort[j]
+    for i in range(6):
+        for k in range(6):
+            w[i] += wp.where(side == 0, rows.child[j][i, k], rows.parent[j][k, i]) * effort[k]
+    return w
+
+
 @wp.kernel(enable_backward=False)
 def measure_balance(
-    work: Work, bodies: Bodies, motion: BodyMotion, rows: JointRows, memory: JointMemory, first: wp.array(dtype=wp.int32),
-    source: wp.array(dtype=wp.int32), contacts: BodyContacts, dt: float, imbalance: wp.array(dtype=wp.float32),
+    work: Work, bodies: Bodies, motion: BodyMotion, rows: JointRows, memory: JointMemory, mimics: Mimics, islands: Islands,
+    contacts: BodyContacts, dt: float, imbalance: wp.array(dtype=wp.float32),
 ):  # fmt: skip
     """The larger of the sums of forces [N] and of torques over the radius of gyration of every body.
 
-    Efforts of joints act along the axes of the last solve. ``source[k]`` from ``first[b]`` on is twice a joint of body b, and one more
-    where the body is its parent.
+    Efforts of joints act along the axes of the last solve.
     """
     b = first_item(work, wp.tid())
     while b >= 0:
         size = float(0.0)
         if motion.moves[b] != 0:
             total = inertial_force(bodies, motion, b, dt)
-            for k in range(first[b], first[b + 1]):
-                j = source[k] / 2
-                if source[k] % 2 == 0:
-                    total += wp.transpose(rows.child[j]) * memory.effort[j]
-                else:
-                    total += wp.transpose(rows.parent[j]) * memory.effort[j]
+            for k in range(islands.first_end[b], islands.first_end[b + 1]):
+                total += wrench_of_end(rows, memory, islands.end[k] // 2, islands.end[k] % 2)
+            for e in range(mimics.body.shape[0]):
+                if mimics.body[e] == b:
+                    total += wrench_on(mimics, e, mimics.multiplier[e // 4])
             if contacts.first.shape[0] > 0:
                 for k in range(contacts.first[b], contacts.first[b + 1]):
                     r = contacts.row[k]

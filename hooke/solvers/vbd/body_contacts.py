@@ -19,18 +19,14 @@ Newton's method on (2) holds f_n in the limit mu f_n and takes w for its directi
 
 import warp as wp
 
-from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.rotation import skew
-from hooke.math.memory import take_number
 from hooke.model.contacts import RigidRows
-from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "ContactPast", "begin_contacts", "cone_force", "contact_block",
-    "contact_stiffness", "finish_contacts", "follow_force", "keep_load", "forget_contacts", "judge_contacts", "list_contacts", "may_move", "remember_lists",
-    "set_penalties", "sort_contacts",
+    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
+    "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)
@@ -39,11 +35,11 @@ NEAR = wp.constant(4)
 """The row may close within the step."""
 WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
 """Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
+TRIFLE = wp.constant(2.0e-5)  # of what the way it may close does to its force: changes of a row that do not matter
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
-FEW_ROWS = wp.constant(24)
 
 
 @wp.struct
@@ -59,15 +55,17 @@ class ContactOptions:
 
 @wp.struct
 class BodyContacts:
-    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order. ``body`` is (-1, -1) for one without effect. ``lone``
-    is 1 for a body of a group without rows to others, ``whole`` for one that took a whole step in the solve before,
-    and ``total`` is the mass of its group.
+    """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order.
 
-    ``mass`` is the mass that a row moves, ``reach`` the way that it may close in the step, ``blow`` a force
-    that surely stops that, ``began`` the size of the multiplier at the start, ``inside`` the bits of the groupings it is within one group of, and NEAR. ``force`` is the
-    multiplier, ``load`` the force (2) on body 1, ``push`` with the stiffnesses ``along`` and ``across`` the normal what a solve takes for
-    it, but for none along the direction ``slide``. ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before,
-    ``trust`` the share of the load that the last iteration did not change.
+    Of rows: ``body`` is (-1, -1) for one without effect; ``mass`` is what a row moves, ``reach`` the way that it may close in the step,
+    ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of the groupings it is
+    within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same without its bounds,
+    ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
+    ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters, ``trust`` the
+    share of the load that the last iteration did not change.
+
+    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
+    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -103,19 +101,8 @@ class BodyContacts:
     lone: wp.array(dtype=wp.int32)
     whole: wp.array(dtype=wp.int32)
     total: wp.array(dtype=wp.float32)
+    bears: wp.array(dtype=wp.float32)
     row: wp.array(dtype=wp.int32)
-
-
-@wp.struct
-class ContactPast:
-    """The rows of the step before, found again by body, pair of shapes and feature. Feature -1 is a row that is forgotten."""
-
-    first: wp.array(dtype=wp.int32)
-    row: wp.array(dtype=wp.int32)
-    shape: wp.array(dtype=wp.vec2i)
-    feature: wp.array(dtype=wp.int32)
-    normal: wp.array(dtype=wp.vec3)
-    force: wp.array(dtype=wp.vec3)
 
 
 @wp.struct
@@ -138,6 +125,14 @@ class ContactForce:
 @wp.func
 def live_count(rows: RigidRows):
     return wp.min(rows.count[0], rows.shape0.shape[0])
+
+
+@wp.func
+def may_move(motion: BodyMotion, b: int):
+    moves = False
+    if b >= 0:
+        moves = motion.moves[b] != 0
+    return moves
 
 
 @wp.func
@@ -314,7 +309,9 @@ def judge_contacts(
                     depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
                     contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
                 found = contact_force(contacts, motion, r, number, dt)
-                contacts.changed[r] = wp.where(number == 0 or found.state != contacts.state[r], 1, 0)
+                trifle = TRIFLE * contacts.grip[r] * contacts.reach[r]
+                changed = found.state != contacts.state[r] and wp.length(found.f - contacts.load[r]) > trifle
+                contacts.changed[r] = wp.where(number == 0 or changed, 1, 0)
                 contacts.state[r] = found.state
                 contacts.load[r] = found.f
                 contacts.push[r] = found.push
@@ -324,229 +321,4 @@ def judge_contacts(
                 contacts.drag[r] = found.drag
                 contacts.along[r] = found.along
                 contacts.across[r] = found.across
-        r = next_item(work, r)
-
-
-@wp.func
-def inverse_mass(bodies: Bodies, motion: BodyMotion, b: int, n: wp.vec3, lever: wp.vec3):
-    """How far a unit of impulse moves a point of a body along its direction; 0 of one that forces do not move."""
-    w = float(0.0)
-    if b >= 0:
-        if motion.moves[b] != 0:
-            arm = wp.quat_rotate_inv(motion.rotation[b], wp.cross(lever, n))
-            w = bodies.inv_mass[b] + wp.dot(arm, bodies.inv_inertia[b] * arm)
-    return w
-
-
-@wp.func
-def point_velocity(motion: BodyMotion, b: int, lever: wp.vec3):
-    v = wp.vec3(0.0)
-    if b >= 0:
-        v = wp.spatial_top(motion.velocity[b]) + wp.cross(wp.spatial_bottom(motion.velocity[b]), lever)
-    return v
-
-
-@wp.func
-def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
-    """From the centre of mass of a body to a point of its frame; of the world the point itself."""
-    arm = point
-    if b >= 0:
-        arm = wp.quat_rotate(motion.rotation[b], point - bodies.com[b])
-    return arm
-
-
-@wp.func
-def may_move(motion: BodyMotion, b: int):
-    moves = False
-    if b >= 0:
-        moves = motion.moves[b] != 0
-    return moves
-
-
-@wp.func
-def kept_force(past: ContactPast, pair: wp.vec2i, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
-    """The force of the same row in the step before, turned with its normal."""
-    force = wp.vec3(0.0)
-    for k in range(past.first[b], past.first[b + 1]):
-        q = past.row[k]
-        if past.feature[q] == feature and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
-            old = past.force[q]
-            along = wp.dot(old, past.normal[q])
-            across = old - along * past.normal[q]
-            force = along * n + (across - wp.dot(across, n) * n)
-    return force
-
-
-@wp.func
-def steady_share(motion: BodyMotion, a: int, b: int, fall: float, dt: float):
-    """What of a force lasts: that of an impact does not. One where the bodies were accelerated by more than gravity is taken for such."""
-    most = fall
-    for side in range(2):
-        body = wp.where(side == 0, a, b)
-        if may_move(motion, body):
-            most = wp.max(most, dt * dt * wp.length(motion.gain[body]))
-    return wp.where(most > 0.0, fall / wp.max(most, TINY), 1.0)
-
-
-@wp.kernel(enable_backward=False)
-def begin_contacts(
-    work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
-    gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts,
-):  # fmt: skip
-    """Geometry, material and multiplier of every row, and how many rows each body has."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        contacts.body[r] = wp.vec2i(-1, -1)
-        contacts.load[r] = wp.vec3(0.0)
-        if r < live_count(rows):
-            s, t = rows.shape0[r], rows.shape1[r]
-            if s >= 0 and t >= 0:
-                a, b = shapes.body[s], shapes.body[t]
-                if may_move(motion, a) or may_move(motion, b):
-                    n = rows.normal[r]
-                    arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
-                    arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
-                    between = wp.vec3(0.0)
-                    if b >= 0:
-                        between = between + motion.com[b]
-                    if a >= 0:
-                        between = between - motion.com[a]
-                    between = between + (arm1 - arm0)
-                    arm0, arm1 = arm0 + 0.5 * between, arm1 - 0.5 * between
-                    gap = wp.dot(n, between)
-                    contacts.body[r] = wp.vec2i(a, b)
-                    contacts.normal[r] = n
-                    contacts.lever0[r] = arm0
-                    contacts.lever1[r] = arm1
-                    contacts.gap[r] = gap
-                    contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
-                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-gap, 0.0), 0.0)
-                    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
-                    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
-                    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
-                    owner = b
-                    if not may_move(motion, b):
-                        owner = a
-                    world = bodies.world[owner]
-                    fall = dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
-                    share = options.gamma * steady_share(motion, a, b, fall, dt)
-                    kept = share * kept_force(past, contacts.body[r], owner, wp.vec2i(s, t), rows.point_id[r], n)
-                    if options.hard == 0:
-                        kept = kept - wp.dot(kept, n) * n
-                    contacts.force[r] = kept
-                    contacts.began[r] = wp.length(kept)
-                    closing = -wp.dot(n, point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0))
-                    reach = dt * wp.max(closing, 0.0) + fall
-                    near = gap <= reach or wp.length_sq(kept) > 0.0
-                    contacts.reach[r] = reach
-                    contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
-                    contacts.inside[r] = wp.where(near, NEAR, 0)
-                    if may_move(motion, a):
-                        take_number(a, contacts.filled)
-                    if may_move(motion, b):
-                        take_number(b, contacts.filled)
-                    if not (may_move(motion, a) and may_move(motion, b)):
-                        contacts.inside[r] = contacts.inside[r] | BOTH
-        r = next_item(work, r)
-
-
-@wp.func
-def put_row(contacts: BodyContacts, b: int, r: int):
-    contacts.row[contacts.first[b] + take_number(b, contacts.filled)] = r
-
-
-@wp.kernel(enable_backward=False)
-def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: BodyContacts):
-    """The rows of every body, in no order."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            pair = contacts.body[r]
-            if may_move(motion, pair[0]):
-                put_row(contacts, pair[0], r)
-            if may_move(motion, pair[1]):
-                put_row(contacts, pair[1], r)
-        r = next_item(work, r)
-
-
-@wp.kernel(enable_backward=False)
-def sort_contacts(work: Work, contacts: BodyContacts):
-    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
-    b = first_item(work, wp.tid())
-    while b >= 0:
-        first, last = contacts.first[b], contacts.first[b + 1]
-        stride = int(1)
-        while stride < (last - first) // FEW_ROWS:
-            stride = 3 * stride + 1
-        while stride > 0:
-            for i in range(first + stride, last):
-                value, at = 1 * contacts.row[i], int(i)
-                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
-                    contacts.row[at] = contacts.row[at - stride]
-                    at -= stride
-                contacts.row[at] = value
-            stride = stride // 3
-        b = next_item(work, b)
-
-
-@wp.kernel(enable_backward=False)
-def set_penalties(work: Work, rows: RigidRows, options: ContactOptions, dt: float, contacts: BodyContacts):
-    """Stiffness of every row, once it is known which are within groups."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
-            if options.hard != 0:
-                contacts.most[r] = contacts.grip[r]
-                contacts.damping[r] = 0.0
-            contacts.stiffness[r] = contacts.most[r]
-            if options.beta > 0.0:
-                contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
-        r = next_item(work, r)
-
-
-@wp.kernel(enable_backward=False)
-def finish_contacts(
-    work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
-):  # fmt: skip
-    """The forces at the end of a step, and what the next one needs of them."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            pair = contacts.body[r]
-            past.feature[r] = -1
-            if pair[0] >= 0 or pair[1] >= 0:
-                if contacts.changed[r] != 2:
-                    keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
-                past.feature[r] = rows.point_id[r]
-                past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
-                past.normal[r] = contacts.normal[r]
-                most = SURELY * (contacts.blow[r] + contacts.began[r])
-                trusted = contacts.trust[r] * contacts.load[r]
-                past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
-        r = next_item(work, r)
-
-
-@wp.kernel(enable_backward=False)
-def remember_lists(work: Work, contacts: BodyContacts, past: ContactPast):
-    """The lists of all bodies, for the next step."""
-    b = first_item(work, wp.tid())
-    while b >= 0:
-        past.first[b] = contacts.first[b]
-        if b == contacts.first.shape[0] - 2:
-            past.first[b + 1] = contacts.first[b + 1]
-        for k in range(contacts.first[b], contacts.first[b + 1]):
-            past.row[k] = contacts.row[k]
-        b = next_item(work, b)
-
-
-@wp.kernel(enable_backward=False)
-def forget_contacts(work: Work, shape_world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), past: ContactPast):
-    """Rows of selected worlds begin anew."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if past.feature[r] >= 0:
-            w = wp.max(shape_world[past.shape[r][0]], shape_world[past.shape[r][1]])
-            if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
-                past.feature[r] = -1
         r = next_item(work, r)

@@ -16,6 +16,7 @@ which strains no joint (:func:`restore_momentum`).
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.rotation import inverse_jacobian, rotation_vector, skew
 from hooke.model.enums import BodyFlags
@@ -23,7 +24,7 @@ from hooke.model.tables import Bodies
 
 __all__ = [
     "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertial_force", "inertial_matrix", "predict_bodies",
-    "rotation_of", "solve_columns", "turned",
+    "rotation_of", "solve_columns", "turned", "unit_again",
 ]  # fmt: skip
 
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
@@ -33,7 +34,7 @@ SMALL = wp.constant(1.0e-20)
 @wp.struct
 class BodyMotion:
     """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
-    is the change of velocity of the step before, over h.
+    is the change of velocity of the step before, over h, ``lightness`` 1/m.
     """
 
     moves: wp.array(dtype=wp.int32)
@@ -46,17 +47,24 @@ class BodyMotion:
     way: wp.array(dtype=wp.vec3)
     turn: wp.array(dtype=wp.quat)
     gain: wp.array(dtype=wp.vec3)
+    lightness: wp.array(dtype=wp.float32)
 
 
 @wp.func
 def rotation_of(k: wp.vec3):
     """exp(k)."""
-    angle = wp.length(k)
-    half = 0.5 * angle
-    scale = 0.5 - angle * angle / 48.0
-    if angle > 1.0e-2:
-        scale = wp.sin(half) / angle
-    return wp.quat(scale * k[0], scale * k[1], scale * k[2], wp.cos(half))
+    s = wp.dot(k, k)
+    scale, real = 0.5 - s / 48.0, 1.0 - s / 8.0
+    if s > 1.0e-4:
+        angle = wp.sqrt(s)
+        scale, real = wp.sin(0.5 * angle) / angle, wp.cos(0.5 * angle)
+    return wp.quat(scale * k[0], scale * k[1], scale * k[2], real)
+
+
+@wp.func
+def unit_again(q: wp.quat):
+    """A quaternion that is a unit one but for rounding, as one."""
+    return (1.5 - 0.5 * wp.dot(q, q)) * q
 
 
 @wp.func
@@ -71,9 +79,10 @@ def turned(turn: wp.quat, v: wp.vec3):
 def inertial_force(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
     """Minus the left sides of (1) and (2)."""
     phi = rotation_vector(motion.turn[b])
-    f = (bodies.mass[b] / (dt * dt)) * (motion.target[b] - motion.way[b])
+    scale = 1.0 / (dt * dt)
+    f = (scale * bodies.mass[b]) * (motion.target[b] - motion.way[b])
     held = motion.inertia[b] * phi
-    t = (motion.spin[b] - held - turned(motion.turn[b], held)) / (dt * dt)  # a turn is 1 to rounding, which must not scale momentum
+    t = scale * (motion.spin[b] - held - turned(motion.turn[b], held))  # a turn is 1 to rounding, which must not scale momentum
     return wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
 
 
@@ -125,6 +134,7 @@ def begin_bodies(
     known: wp.array(dtype=wp.int32), previous: wp.array(dtype=wp.transform), dt: float, motion: BodyMotion,
 ):  # fmt: skip
     """Where bodies start. What the caller moves starts where it was at the end of the step before and has arrived already."""
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         end = body_q[b]
@@ -132,6 +142,7 @@ def begin_bodies(
         start = wp.where(not moves and known[b] != 0, previous[b], end)
         rotation = wp.transform_get_rotation(start)
         motion.moves[b] = int(moves)
+        motion.lightness[b] = bodies.inv_mass[b]
         motion.rotation[b] = rotation
         motion.com[b] = wp.transform_point(start, bodies.com[b])
         matrix = wp.quat_to_matrix(rotation)
@@ -149,6 +160,7 @@ def begin_bodies(
         if known[b] == 0:
             motion.gain[b] = wp.vec3(0.0)
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.func
@@ -169,6 +181,7 @@ def predict_bodies(
 
     ``applied`` are efforts of joints, gathered by body.
     """
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         if motion.moves[b] != 0:
@@ -188,6 +201,7 @@ def predict_bodies(
                     motion.way[b] = guessed_way(motion.target[b], dt * v, motion.gain[b], dt)
             motion.turn[b] = rotation_of(free_rotation(motion.inertia[b], motion.spin[b], dt * omega))
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.kernel(enable_backward=False)
@@ -197,6 +211,7 @@ def finish_bodies(
     previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
     """Poses at the end of a step, and velocities by backward differences."""
+    state = flush_denormals()
     b = first_item(work, wp.tid())
     while b >= 0:
         rotation = wp.normalize(motion.turn[b] * motion.rotation[b])
@@ -210,13 +225,14 @@ def finish_bodies(
         known[b] = 1
         previous[b] = pose
         b = next_item(work, b)
+    restore_denormals(state)
 
 
 @wp.kernel(enable_backward=False)
 def forget_joints(
     work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
     multiplier: wp.array(dtype=wp.spatial_vector), effort: wp.array(dtype=wp.spatial_vector),
-    penalty: wp.array(dtype=wp.spatial_vector), mode: wp.array(dtype=wp.spatial_matrix),
+    penalty: wp.array(dtype=wp.spatial_vector), mode: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Joints of selected worlds begin anew."""
     j = first_item(work, wp.tid())
@@ -226,5 +242,5 @@ def forget_joints(
             multiplier[j] = wp.spatial_vector()
             effort[j] = wp.spatial_vector()
             penalty[j] = wp.spatial_vector()
-            mode[j] = wp.spatial_matrix()
+            mode[j] = wp.spatial_vector()
         j = next_item(work, j)

@@ -35,8 +35,9 @@ from hooke.execution.recorder import captured_by_user, launch_directly
 from hooke.execution.work import FEW, Work, first_item, next_item
 from hooke.model.contacts import RigidRows, rigid_rows
 from hooke.model.tables import Bodies, Shapes
-from hooke.solvers.vbd.body_contacts import SURELY, BodyContacts, ContactPast, live_count, may_move, moved_point, point_velocity
+from hooke.solvers.vbd.body_contacts import SURELY, BodyContacts, live_count, may_move, moved_point
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.contact_memory import ContactPast, fall_of, feature_of, point_velocity
 from hooke.solvers.vbd.workspace import allocate
 
 __all__ = ["Bounces", "Restitution", "begin_bounces", "finish_bounces"]
@@ -59,9 +60,9 @@ def owed_energy(past: ContactPast, bounces: Bounces, b: int, shape: wp.vec2i, fe
     most, known = float(0.0), bool(False)
     for k in range(past.first[b], past.first[b + 1]):
         q = past.row[k]
-        if past.feature[q] >= 0 and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
+        if past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
             if not known:
-                if past.feature[q] == feature:
+                if feature >= 0 and past.feature[q] == feature:
                     known = True
                     most = 1.0 * bounces.owed[q]
                 else:
@@ -94,10 +95,8 @@ def begin_bounces(
                 owner = b
                 if not may_move(motion, b):
                     owner = a
-                world = bodies.world[owner]
-                fall = dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
                 pull = wp.dot(n, outer_pull(motion, a, dt) - outer_pull(motion, b, dt))
-                owed = owed_energy(past, bounces, owner, wp.vec2i(s, t), rows.point_id[r], gap <= dt * fall)
+                owed = owed_energy(past, bounces, owner, wp.vec2i(s, t), feature_of(rows, r), gap <= contacts.reach[r])
                 lever0, lever1 = contacts.lever0[r], contacts.lever1[r]
                 closing = wp.dot(n, point_velocity(motion, a, lever0) - point_velocity(motion, b, lever1))
                 if owed > 0.0:
@@ -108,7 +107,7 @@ def begin_bounces(
                         contacts.aim[r] = -(gap + dt * speed)
                         contacts.reach[r] = contacts.reach[r] + dt * speed
                         contacts.blow[r] = contacts.blow[r] + SURELY * contacts.mass[r] * speed / dt
-                elif closing > SLOW * wp.max(fall, dt * wp.abs(pull)):
+                elif closing > SLOW * wp.max(fall_of(bodies, gravity, owner, dt) / dt, dt * wp.abs(pull)):
                     v = closing + 0.5 * dt * pull
                     bounces.speed[r] = wp.sqrt(wp.max(v * v + 2.0 * pull * gap, 0.0))
         r = next_item(work, r)
@@ -132,6 +131,20 @@ def finish_bounces(
                 if e > 0.0:
                     owed = contacts.mass[r] * (v * v - left * left)
         bounces.owed[r] = owed
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def forget_bounces(
+    work: Work, shape_world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), past: ContactPast, bounces: Bounces
+):
+    """Rows of selected worlds owe nothing."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if bounces.owed[r] != 0.0:
+            w = wp.max(shape_world[past.shape[r][0]], shape_world[past.shape[r][1]])
+            if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
+                bounces.owed[r] = 0.0
         r = next_item(work, r)
 
 
@@ -184,7 +197,7 @@ class Restitution:
 
     @property
     def _kernels(self) -> list[Any]:
-        return [begin_bounces, finish_bounces]
+        return [begin_bounces, finish_bounces, forget_bounces]
 
     @property
     def kernels(self) -> list[Any]:
@@ -226,3 +239,9 @@ class Restitution:
         """After a step without contacts nothing is owed."""
         if self.active and self._bounces is not None:
             self._recorder.alone(self._bounces.owed.zero_)
+
+    def reset(self, selected: wp.array, past: ContactPast) -> None:
+        """Forget bounces of selected worlds."""
+        if self.active and self._bounces is not None:
+            inputs = [self._tables["shape"].arrays["world"], selected, past]
+            self._recorder.launch(forget_bounces, len(self._bounces.owed), inputs, [self._bounces])

@@ -12,13 +12,13 @@ from hooke.joints import JOINTS
 from hooke.model.check import check_coloring
 from hooke.model.enums import BodyFlags, ShapeFlags
 from hooke.model.tables import UNLIMITED
+from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
 
-__all__ = ["check_bodies", "is_joint_of", "warn_of_rigid_contacts"]
+__all__ = ["check_bodies", "is_joint_of"]
 
 _ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
 _FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
 _BALLS = [int(kind.code) for kind in JOINTS if kind.quaternion and not kind.at_com]
-_LIMITED = UNLIMITED * 1.0e-4  # JointDofConfig.velocity_limit is 1e6 unless it is given
 
 
 def check_bodies(model: Any, tables: dict[str, Any], moved_by_another: bool) -> bool:
@@ -104,45 +104,27 @@ def _check_body_colors(model: Any, tables: dict[str, Any]) -> None:
 
 
 def _check_joints(model: Any, tables: dict[str, Any]) -> None:
-    """Refuse mimics and hysteresis; say that velocity limits do not act."""
+    """Say what does not act."""
     if not tables["joint"].count:
         return
     arrays, dofs = tables["joint"].arrays, tables["joint_dof"].arrays
-    leader = arrays["mimic_joint"]
-    follows = np.flatnonzero(leader.numpy() >= 0) if leader is not None else np.zeros(0, np.int64)
-    if len(follows) or tables["constraint_mimic"].count:
-        where = f": joint {arrays['label'][follows[0]]!r} (index {follows[0]}) follows another" if len(follows) else ""
-        raise NotImplementedError(f"SolverVBD: mimic joints are not solved yet{where}; remove the mimic, or drive the joint")
-    vbd = getattr(model, "vbd", None)
-    if vbd is not None and hasattr(vbd, "dahl_eps_max"):
-        hysteretic = (vbd.dahl_eps_max.numpy() > 0.0) & (vbd.dahl_tau.numpy() > 0.0) & np.isin(arrays["type"].numpy(), _ELASTIC)
-        if hysteretic.any():
-            j = int(np.flatnonzero(hysteretic)[0])
-            raise NotImplementedError(
-                f"SolverVBD: Dahl hysteresis (joint {arrays['label'][j]!r}, index {j}) is not solved yet; set vbd:dahl_eps_max to 0, or "
-                "register the attributes with dahl_defaults_enabled=False"
-            )
     _warn_of_idle_freedoms(model, arrays, dofs)
-    limit = dofs["velocity_limit"]
-    if limit is not None and len(limit) and (limit.numpy() < _LIMITED).any():
-        d = int(np.flatnonzero(limit.numpy() < _LIMITED)[0])
-        warnings.warn(
-            f"SolverVBD: joint_velocity_limit does not act yet (degree of freedom {d} has {limit.numpy()[d]})", stacklevel=5
-        )
 
 
 def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, Any]) -> None:
-    """Say that free and distance joints have no drives and passive forces, and that quaternions have no limits."""
+    """Say that free and distance joints have no drives and passive forces, and that neither they nor quaternions have limits."""
     types, starts = arrays["type"].numpy(), model.joint_qd_start.numpy()
     idle = np.isin(types, _FREE) | np.isin(types, [int(kind.code) for kind in JOINTS if kind.one_sided])
     bounded = np.abs(dofs["limit_lower"].numpy()) < UNLIMITED
     bounded |= np.abs(dofs["limit_upper"].numpy()) < UNLIMITED
+    limited = dofs["velocity_limit"].numpy() < NO_VELOCITY_LIMIT
     names = ("target_ke", "target_kd", "stiffness", "damping", "armature", "friction")
     values = {name: dofs[name].numpy() for name in names if dofs[name] is not None}
     for j in np.flatnonzero(idle | np.isin(types, _BALLS)).tolist():
         rows = slice(int(starts[j]), int(starts[j + 1]) if j + 1 < len(starts) else None)
         found = [name for name, value in values.items() if idle[j] and value[rows].any()]
         found += ["limit_lower, limit_upper"] if not idle[j] and bounded[rows].any() else []
+        found += ["velocity_limit"] if limited[rows].any() else []
         if found:
             text = ", ".join(f"joint_{name}" for name in found)
             warnings.warn(f"SolverVBD: {text} of joint {arrays['label'][j]!r} (index {j}) do not act on its kind", stacklevel=6)
@@ -176,21 +158,3 @@ def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
     if held.count:
         found.append(("a particle is attached to it", held.arrays["body"].numpy()))
     return found
-
-
-def warn_of_rigid_contacts(tables: dict[str, Any]) -> None:
-    """Say that bodies pass through each other, where there are shapes that would meet."""
-    if not tables["shape"].count:
-        return
-    shapes, body = tables["shape"].arrays, tables["body"].arrays
-    meets = ((shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_SHAPES)) != 0) & (shapes["collision_group"].numpy() != 0)
-    owner = shapes["body"].numpy()[meets]
-    dynamic = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
-    moving = np.append(dynamic, False)[owner]
-    if moving.any() and len(np.unique(np.where(owner < 0, -1, owner))) > 1:
-        b = int(owner[np.flatnonzero(moving)[0]])
-        warnings.warn(
-            f"SolverVBD: rigid contacts are not solved yet: body {body['label'][b]!r} (index {b}) and others pass through what their "
-            "shapes touch",
-            stacklevel=4,
-        )

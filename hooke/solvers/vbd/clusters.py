@@ -3,11 +3,12 @@
 One by one, bodies in contact pass forces on by one body in a sweep, and multipliers that follow such sweeps swing. So bodies that touch
 are solved together: islands are joined, in the order of the rows of contacts, as long as their graph stays small or nearly a tree
 
-    n <= DENSE    or    n <= MOST and edges <= n + LOOPS                                                            (1)
+    n <= dense    or    n <= MOST and edges <= n + LOOPS                                                            (1)
 
-(n bodies and joints, edges: their joints' ends, and pairs of bodies that touch). With (1) the elimination by least degree fills in at
-most BLOCKS n blocks, so the room for it is known beforehand. What is not joined is within one group of a second grouping, which begins with
-the pairs that the first keeps apart, and the iterations take turns between the two.
+(n bodies and joints, edges: their joints' ends, and pairs of bodies that touch; ``dense`` is MOST in small worlds and DENSE in large
+ones). With (1) the elimination by least degree fills in at most dense / 2 blocks for each node, so the room for it is known beforehand:
+a graph with LOOPS edges more than nodes has at most 2 LOOPS - 2 nodes with more than two neighbours. What is not joined is within one
+group of a second grouping, which begins with the pairs that the first keeps apart, and the iterations take turns between the two.
 
 Groups are not coloured: all take their steps at once. The stiffness of a row between two groups counts twice on both sides, which
 bounds what the other one does, since k (a - b)^2 / 2 <= k (a^2 + b^2).
@@ -21,33 +22,36 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
+from hooke.math.blocks import Rows
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_move
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
+from hooke.solvers.vbd.mimics import Mimics
 
-__all__ = ["BLOCKS", "MOST", "Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups"]
+__all__ = ["Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups", "room_of"]
 
-DENSE = wp.constant(16)
-MOST = wp.constant(64)
-LOOPS = wp.constant(4)
-BLOCKS = wp.constant(8)
-PAIRS = wp.constant(36)
+DENSE, MOST, LOOPS = 32, 128, 16
+SMALL, ROOM = 600, 2**29
+"""Nodes up to which a world is small, and bytes that groups may take for that."""
 
 
 @wp.struct
 class Groups:
     """Small islands, and the group that each is in. The nodes of island i are ``item[first[i]] ...``, as in :class:`Islands`.
 
-    ``of_body`` is the island of a body, -1 of one that does not move or is in a large island; ``of_joint`` the place of a joint among
-    the nodes of its group. ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
+    ``of_body`` is the island of a body, -1 of one that does not move or is in a large island. ``dense``, ``most`` and ``loops`` are those
+    of (1). ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
     """
 
     first: wp.array(dtype=wp.int32)
     item: wp.array(dtype=wp.int32)
     edge: wp.array(dtype=wp.int32)
     of_body: wp.array(dtype=wp.int32)
+    dense: wp.int32
+    most: wp.int32
+    loops: wp.int32
     root: wp.array(dtype=wp.int32)
     nodes: wp.array(dtype=wp.int32)
     edges: wp.array(dtype=wp.int32)
@@ -56,17 +60,34 @@ class Groups:
 
 def is_small(nodes: int, edges: int) -> bool:
     """Whether an island can be in a group, (1)."""
-    return nodes <= int(DENSE) or (nodes <= int(MOST) and edges <= nodes + int(LOOPS))
+    return nodes <= DENSE or (nodes <= MOST and edges <= nodes + LOOPS)
 
 
-def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) -> Groups:
+def room_of(groups: Groups) -> tuple[int, int]:
+    """Blocks, and pairs of blocks, for each node of a group, at most; those of nearly trees fit into 16 and 156."""
+    return max(16, groups.dense // 2), max(156, groups.dense * groups.dense // 6 + 1)
+
+
+def dense_limit(sizes: np.ndarray) -> int:
+    """``dense`` of (1) for worlds with some numbers of nodes: that of a world by itself, as far as memory allows."""
+    most = int(sizes.max(initial=1))
+    dense = min(most, MOST) if most <= SMALL else DENSE
+    while dense > DENSE and 384 * (dense // 2) * int(sizes.sum()) > ROOM:
+        dense = max(DENSE, dense // 2)
+    return dense
+
+
+def make_groups(islands: list[tuple[list[int], int]], worlds: np.ndarray, device: Any) -> Groups:
     """The small islands of a model.
 
     Args:
         islands: Of every one its nodes in the order of elimination, and the number of its edges.
-        bodies: Number of bodies of the model.
+        worlds: World of every body.
         device: Where the arrays go.
     """
+    bodies = len(worlds)
+    of_island = np.array([worlds[max(nodes)] for nodes, _edges in islands], np.int32)
+    sizes = np.bincount(of_island + 1, [len(nodes) for nodes, _edges in islands]) if len(islands) else np.zeros(1)
     first = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _edges in islands])]).astype(np.int32)
     item = np.asarray([node for nodes, _edges in islands for node in nodes], np.int32)
     of_body = np.full(bodies, -1, np.int32)
@@ -74,6 +95,7 @@ def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) 
         of_body[[node for node in nodes if node >= 0]] = i
     groups = Groups()
     values = {"first": first, "item": item, "edge": np.asarray([edges for _nodes, edges in islands], np.int32), "of_body": of_body}
+    groups.dense, groups.most, groups.loops = dense_limit(sizes), MOST, LOOPS
     for name in ("root", "nodes", "edges", "group"):
         values[name] = np.zeros(len(islands), np.int32)
     for name, value in values.items():
@@ -81,18 +103,27 @@ def make_groups(islands: list[tuple[list[int], int]], bodies: int, device: Any) 
     return groups
 
 
-def make_room(groups: Groups, bodies: int, joints: int, shared: Islands | None, device: Any) -> Islands:
-    """Room for the elimination of all groups; the numbers themselves may be those of another grouping, ``shared``."""
+def make_room(groups: Groups, bodies: int, like: Islands, shared: Islands | None, device: Any) -> Islands:
+    """Room for the elimination of all groups of some islands ``like`` these.
+
+    The numbers themselves may be those of another grouping, ``shared``.
+    """
     nodes, islands = len(groups.item), len(groups.group)
-    sizes = {"first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": int(BLOCKS) * nodes,
-             "target": int(PAIRS) * nodes, "child": joints, "parent": joints, "node_of_body": bodies, "count": 1}  # fmt: skip
+    blocks, pairs = room_of(groups)
+    sizes = {
+        "first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
+        "target": pairs * nodes, "child": len(like.child), "parent": len(like.parent), "mimic": len(like.mimic),
+        "node_of_body": bodies, "count": 1, "fill": 0,
+    }  # fmt: skip
     room = Islands()
+    room.first_end, room.end = like.first_end, like.end
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
-    for name, dtype, size in (
-        ("diagonal", wp.spatial_matrix, nodes), ("right", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
-        ("lower", wp.spatial_matrix, int(BLOCKS) * nodes), ("scaled", wp.spatial_matrix, int(BLOCKS) * nodes),
-    ):  # fmt: skip
+    numbers: tuple[tuple[str, Any, int], ...] = (
+        ("diagonal", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
+        ("solution", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
+    )  # fmt: skip
+    for name, dtype, size in numbers:
         setattr(room, name, wp.zeros(size, dtype=dtype, device=device) if shared is None else getattr(shared, name))
     return room
 
@@ -115,7 +146,7 @@ def join(groups: Groups, i: int, k: int):
     if a != b:
         n += groups.nodes[b]
         edges += groups.edges[b]
-    if n > DENSE and (n > MOST or edges > n + LOOPS):
+    if n > groups.dense and (n > groups.most or edges > n + groups.loops):
         return 0
     low, high = wp.min(a, b), wp.max(a, b)
     groups.root[high] = low
@@ -189,32 +220,46 @@ def form_groups(
 
 # The graph of a group as bits: of every node those it still couples with.
 _ORDER = """
-    typedef unsigned long long bits_t;
-    auto bit = [](auto k) { return bits_t(1) << k; };
-    auto number = [](bits_t x) {
+    typedef unsigned long long word_t;
+    struct bits_t { word_t low, high; };
+    wp::int32 items[128], order[128], place[128];
+    bits_t around[128], later[128];
+    auto n = last - first;
+    auto joints = child_block.shape[0];
+    auto has = [](const bits_t& x, wp::int32 k) { return k < 64 ? (x.low >> k) & 1 : (x.high >> (k - 64)) & 1; };
+    auto put = [](bits_t& x, wp::int32 k) { if (k < 64) x.low |= word_t(1) << k; else x.high |= word_t(1) << (k - 64); };
+    auto drop = [](bits_t& x, wp::int32 k) { if (k < 64) x.low &= ~(word_t(1) << k); else x.high &= ~(word_t(1) << (k - 64)); };
+    auto count = [](word_t x) {
         x -= (x >> 1) & 0x5555555555555555ull;
         x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
         return wp::int32((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull) >> 56);
     };
-    wp::int32 items[64], order[64], place[64];
-    bits_t around[64], later[64];
-    auto n = last - first;
+    auto both = [&](const bits_t& x, const bits_t& y) { return count(x.low & y.low) + count(x.high & y.high); };
+    auto below = [&](const bits_t& x, wp::int32 k) {
+        if (k < 64) return count(x.low & ((word_t(1) << k) - 1));
+        return count(x.low) + count(x.high & ((word_t(1) << (k - 64)) - 1));
+    };
     auto local = [&](wp::int32 b) {
         if (b < 0) return wp::int32(-1);
         auto m = node_of_body.data[b] - first;
         return m >= 0 && m < n && items[m] == b ? m : wp::int32(-1);
     };
-    for (auto l = 0; l < n; l++) { items[l] = item.data[first + l]; around[l] = 0; }
-    auto couple = [&](wp::int32 l, wp::int32 m) { if (m >= 0 && m != l) { around[l] |= bit(m); around[m] |= bit(l); } };
-    bits_t ready = 0, alive = n == 64 ? ~bits_t(0) : bit(n) - 1;
+    for (auto l = 0; l < n; l++) { items[l] = item.data[first + l]; around[l] = bits_t{0, 0}; }
+    auto couple = [&](wp::int32 l, wp::int32 m) { if (m >= 0 && m != l) { put(around[l], m); put(around[m], l); } };
+    bits_t ready = {0, 0}, alive = {0, 0};
     for (auto l = 0; l < n; l++) {
+        put(alive, l);
         auto node = items[l];
+        if (node < -joints) {
+            for (auto k = 0; k < 4; k++) couple(l, local(mimic_body.data[4 * (-1 - node - joints) + k]));
+            continue;
+        }
         if (node < 0) {
             couple(l, local(child.data[-1 - node]));
             couple(l, local(parent.data[-1 - node]));
             continue;
         }
-        ready |= bit(l);
+        put(ready, l);
         for (auto k = contact.data[node]; k < contact.data[node + 1]; k++) {
             auto r = contact_row.data[k];
             auto pair = pair_of_row.data[r];
@@ -224,36 +269,39 @@ _ORDER = """
     for (auto k = 0; k < n; k++) {
         wp::int32 best = -1, least = 1000;
         for (auto l = 0; l < n; l++) {
-            if (!(alive & bit(l)) || (k < n && !(ready & bit(l)))) continue;
-            auto degree = items[l] < 0 ? -1 : number(around[l] & alive);
+            if (!has(alive, l) || !has(ready, l)) continue;
+            auto degree = items[l] < 0 ? -1 : both(around[l], alive);
             if (degree < least) { least = degree; best = l; }
         }
-        for (auto l = 0; best < 0 && l < n; l++) if (alive & bit(l)) best = l;
-        alive &= ~bit(best);
-        later[k] = around[best] & alive;
+        for (auto l = 0; best < 0 && l < n; l++) if (has(alive, l)) best = l;
+        drop(alive, best);
+        bits_t left = {around[best].low & alive.low, around[best].high & alive.high};
+        later[k] = left;
         order[k] = best;
         place[best] = k;
         for (auto l = 0; l < n; l++)
-            if (later[k] & bit(l)) {
-                around[l] |= later[k] & ~bit(l);
-                if (items[best] >= 0 && items[l] < 0) ready |= bit(l);
+            if (has(left, l)) {
+                around[l].low |= left.low;
+                around[l].high |= left.high;
+                drop(around[l], l);
+                if (items[best] >= 0 && items[l] < 0) put(ready, l);
             }
     }
     auto e = blocks_per_node * first, t = pairs_per_node * first;
     for (auto k = 0; k < n; k++) {
-        bits_t rows = 0;
-        for (auto l = 0; l < n; l++) if (later[k] & bit(l)) rows |= bit(place[l]);
+        bits_t rows = {0, 0};
+        for (auto l = 0; l < n; l++) if (has(later[k], l)) put(rows, place[l]);
         later[k] = rows;
         block.data[first + k] = e;
-        for (auto m = 0; m < n; m++) if (rows & bit(m)) row.data[e++] = first + m;
+        for (auto m = 0; m < n; m++) if (has(rows, m)) row.data[e++] = first + m;
         block_end.data[first + k] = e;
     }
-    auto block_of = [&](wp::int32 a, wp::int32 b) { return block.data[first + a] + number(later[a] & (bit(b) - 1)); };
+    auto block_of = [&](wp::int32 a, wp::int32 b) { return block.data[first + a] + below(later[a], b); };
     for (auto k = 0; k < n; k++) {
         pair.data[first + k] = t;
-        for (auto b = 0; b < n; b++)
-            if (later[k] & bit(b))
-                for (auto a = 0; a < b; a++) if (later[k] & bit(a)) target.data[t++] = block_of(a, b);
+        for (auto f = block.data[first + k]; f < block_end.data[first + k]; f++)
+            for (auto g = block.data[first + k]; g < f; g++)
+                target.data[t++] = block_of(row.data[g] - first, row.data[f] - first);
         auto node = items[order[k]];
         item.data[first + k] = node;
         if (node >= 0) node_of_body.data[node] = first + k;
@@ -261,12 +309,17 @@ _ORDER = """
     for (auto k = 0; k < n; k++) {
         auto node = item.data[first + k];
         if (node >= 0) continue;
-        for (auto end = 0; end < 2; end++) {
-            auto b = end ? child.data[-1 - node] : parent.data[-1 - node];
+        auto start = [&](wp::int32 b) {
             auto m = b < 0 ? -1 : node_of_body.data[b] - first;
-            auto mine = m >= 0 && m < n && item.data[first + m] == b;
-            auto& to = end ? child_block.data[-1 - node] : parent_block.data[-1 - node];
-            to = !mine ? -1 : m < k ? block_of(m, k) : -2 - block_of(k, m);
+            if (m < 0 || m >= n || item.data[first + m] != b) return wp::int32(-1);
+            return m < k ? block_of(m, k) : -2 - block_of(k, m);
+        };
+        if (node < -joints) {
+            for (auto end = 4 * (-1 - node - joints), last_end = end + 4; end < last_end; end++)
+                mimic_block.data[end] = start(mimic_body.data[end]);
+        } else {
+            child_block.data[-1 - node] = start(child.data[-1 - node]);
+            parent_block.data[-1 - node] = start(parent.data[-1 - node]);
         }
     }
     return 0;
@@ -282,6 +335,7 @@ def order_group(
     pairs_per_node: int,
     child: wp.array(dtype=wp.int32),
     parent: wp.array(dtype=wp.int32),
+    mimic_body: wp.array(dtype=wp.int32),
     contact: wp.array(dtype=wp.int32),
     contact_row: wp.array(dtype=wp.int32),
     pair_of_row: wp.array(dtype=wp.vec2i),
@@ -295,20 +349,23 @@ def order_group(
     target: wp.array(dtype=wp.int32),
     child_block: wp.array(dtype=wp.int32),
     parent_block: wp.array(dtype=wp.int32),
+    mimic_block: wp.array(dtype=wp.int32),
 ) -> int:
     """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
 
 
 @wp.kernel(enable_backward=False)
-def order_groups(work: Work, joints: Joints, contacts: BodyContacts, part: int, islands: Islands):
+def order_groups(
+    work: Work, joints: Joints, mimics: Mimics, contacts: BodyContacts, part: int, blocks: int, pairs: int, islands: Islands
+):  # fmt: skip
     """The elimination of every group of a grouping."""
     k = first_item(work, wp.tid())
     while k >= 0:
         if k < islands.count[0]:
             order_group(
-                islands.first[k], islands.first[k + 1], part, BLOCKS, PAIRS, joints.child, joints.parent, contacts.first,
+                islands.first[k], islands.first[k + 1], part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first,
                 contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
-                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent,
+                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
             )  # fmt: skip
         k = next_item(work, k)
 

@@ -12,193 +12,32 @@ matrices: a mass ratio or a stiffness cancels no digits, as it would in H + J^T 
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
-from hooke.math.blocks import eliminate_column, substitute_back
-from hooke.model.tables import Bodies, Joints
-from hooke.solvers.vbd.body_contacts import (
-    BodyContacts,
-    ContactOptions,
-    contact_block,
-    contact_stiffness,
-    follow_force,
-    may_move,
+from hooke.math.blocks import (
+    Rows,
+    add_to_block,
+    clear_block,
+    copy_block,
+    eliminate_column,
+    store_block,
+    store_diagonal,
+    substitute_back,
 )
-from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns
+from hooke.model.tables import Bodies, Joints
+from hooke.solvers.vbd.body_contacts import BodyContacts, ContactOptions
+from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns, unit_again
+from hooke.solvers.vbd.contact_solve import SETTLED, WHOLE, contacts_of, couple_contacts, follow_contacts, is_settled
 from hooke.solvers.vbd.islands import Islands
-from hooke.solvers.vbd.joint_rows import JointMemory, JointRows
+from hooke.solvers.vbd.joint_frames import JointMemory
+from hooke.solvers.vbd.joint_rows import JointRows
 from hooke.solvers.vbd.line_search import keep_loads, step_fraction
+from hooke.solvers.vbd.mimics import NO_BODY, Mimics
 
 __all__ = ["Turn", "restore_momentum", "solve_islands"]
 
 MOST_TURN = wp.constant(1.0)  # of a body in one iteration [rad]
-
-
-@wp.func
-def six_of(code: int):
-    return wp.where(code < -2147483647, 0, 6)
-
-
-@wp.func
-def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: int, dt: float):
-    """The equations of a body without its joints; one that has stopped to be dynamic stays."""
-    islands.diagonal[n] = wp.identity(n=6, dtype=wp.float32)
-    islands.right[n] = wp.spatial_vector()
-    if motion.moves[b] != 0:
-        islands.diagonal[n] = inertial_matrix(bodies, motion, b, dt)
-        islands.right[n] = inertial_force(bodies, motion, b, dt)
-
-
-@wp.func
-def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.spatial_matrix, base: wp.spatial_vector,
-             stiffening: wp.mat33):  # fmt: skip
-    """What a joint adds to the equations of one of its bodies, and the block between them."""
-    if block != -1:
-        across = rates
-        if motion.moves[b] == 0:
-            across = wp.spatial_matrix()
-        else:
-            n = islands.node_of_body[b]
-            islands.right[n] = islands.right[n] + wp.transpose(rates) * base
-            for i in range(3):
-                for k in range(3):
-                    islands.diagonal[n][3 + i, 3 + k] += stiffening[i, k]
-        if block >= 0:
-            islands.lower[block] = across
-        else:
-            islands.lower[-2 - block] = wp.transpose(across)
-
-
-@wp.func
-def block_between(islands: Islands, a: int, b: int):
-    """The block of two nodes of an island, a before b."""
-    found = int(-1)
-    for e in range(islands.block[a], islands.block_end[a]):
-        if islands.row[e] == b:
-            found = e
-    return found
-
-
-@wp.func
-def load_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int):
-    """What contacts add to the equations of a body, and, seen from body 1, the blocks between two bodies."""
-    for k in range(contacts.first[b], contacts.first[b + 1]):
-        r = contacts.row[k]
-        if contacts.along[r] > 0.0:
-            pair = contacts.body[r]
-            side = wp.where(pair[0] == b, -1.0, 1.0)
-            lever = wp.where(pair[0] == b, contacts.lever0[r], contacts.lever1[r])
-            within = (contacts.inside[r] & part) != 0
-            share = wp.where(within, 1.0, 2.0)
-            f = side * contacts.push[r]
-            t = wp.cross(lever, f)
-            islands.right[n] = islands.right[n] + wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
-            stiffness = share * contact_stiffness(contacts, r)
-            islands.diagonal[n] = islands.diagonal[n] + contact_block(stiffness, lever, lever)
-            if within and side > 0.0 and may_move(motion, pair[0]):
-                other = islands.node_of_body[pair[0]]
-                if other < n:
-                    e = block_between(islands, other, n)
-                    islands.lower[e] = islands.lower[e] - contact_block(stiffness, lever, contacts.lever0[r])
-                else:
-                    e = block_between(islands, n, other)
-                    islands.lower[e] = islands.lower[e] - contact_block(stiffness, contacts.lever0[r], lever)
-
-
-@wp.func
-def load_joint(islands: Islands, rows: JointRows, n: int, j: int):
-    """The rows of a joint."""
-    d = wp.spatial_matrix()
-    for i in range(six_of(j)):
-        d[i, i] = -rows.slack[j][i]
-    islands.diagonal[n] = d
-    islands.right[n] = -rows.residual[j]
-
-
-@wp.func
-def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
-    """Take a step."""
-    turn = wp.spatial_bottom(delta)
-    size = wp.length(turn)
-    if size > MOST_TURN:
-        turn = turn * (MOST_TURN / size)
-    if motion.moves[b] != 0:
-        motion.way[b] = motion.way[b] + wp.spatial_top(delta)
-        motion.turn[b] = wp.normalize(rotation_of(turn) * motion.turn[b])
-
-
-@wp.func
-def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_vector):
-    """Efforts and multipliers after a solve."""
-    for i in range(six_of(j)):
-        memory.effort[j][i] = rows.base[j][i] - nu[i]
-        if rows.share[j][i] > 0.0:
-            memory.multiplier[j][i] = memory.multiplier[j][i] - rows.share[j][i] * nu[i] + rows.shift[j][i]
-
-
-@wp.func
-def gradient_of_body(islands: Islands, n: int):
-    """Keep the right side of a body, which elimination overwrites."""
-    islands.gradient[n] = islands.right[n]
-
-
-@wp.func
-def curvature_along(islands: Islands, rows: JointRows, first: int, last: int):
-    """Of what is minimised, along the solution: delta . A delta with A = H + J^T S J."""
-    c = float(0.0)
-    for n in range(first, last):
-        x = islands.right[n]
-        if islands.item[n] >= 0:
-            c += wp.dot(x, islands.gradient[n])
-        else:
-            j = -1 - islands.item[n]
-            for i in range(six_of(j)):
-                g, slack = rows.residual[j][i], rows.slack[j][i]
-                c -= (slack * x[i] - g) * g / slack
-    return wp.max(c, 0.0)
-
-
-@wp.func
-def eliminate(islands: Islands, first: int, last: int):
-    """Solve the equations of an island; ``right`` becomes the solution."""
-    for n in range(first, last):
-        sign = wp.where(islands.item[n] >= 0, 1.0, -1.0)
-        eliminate_column(
-            n, sign, islands.block[n], islands.block_end[n], islands.pair[n], islands.row, islands.target, islands.diagonal,
-            islands.right, islands.lower, islands.scaled,
-        )  # fmt: skip
-    for back in range(last - first):
-        n = last - 1 - back
-        substitute_back(n, islands.block[n], islands.block_end[n], islands.row, islands.scaled, islands.right)
-
-
-@wp.func
-def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, first: int, last: int,
-                    part: int, dt: float):  # fmt: skip
-    """Let the multipliers of a lone group take the forces, if no row is on another piece than it was solved for.
-
-    Before that the forces are those of a guess of what touches, and multipliers that follow them swing; so do those that follow the
-    forces between groups, which one solve does not settle. Whether they did.
-    """
-    changed = int(0)
-    for n in range(first, last):
-        b = islands.item[n]
-        if b >= 0:
-            changed = changed | (1 - contacts.lone[b]) | (1 - contacts.whole[b])
-            for k in range(contacts.first[b], contacts.first[b + 1]):
-                r = contacts.row[k]
-                changed = changed | contacts.changed[r]
-                if (contacts.inside[r] & part) == 0 and contacts.along[r] > 0.0:
-                    changed = 1
-    if changed == 0:
-        for n in range(first, last):
-            b = islands.item[n]
-            if b >= 0:
-                for k in range(contacts.first[b], contacts.first[b + 1]):
-                    r = contacts.row[k]
-                    pair = contacts.body[r]
-                    if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
-                        follow_force(contacts, options, r, dt)
-    return 1 - changed
+CALM, ROUNDING, SMALLEST = wp.constant(1.0e-4), wp.constant(1.0e-6), wp.constant(1.0e-30)
 
 
 @wp.struct
@@ -210,73 +49,309 @@ class Turn:
     last: wp.int32
 
 
+@wp.func
+def ends_of_mimic(m: int):
+    """Four, as a number that the compiler does not unroll loops for."""
+    return wp.where(m < 0, 0, 4)
+
+
+@wp.func
+def ends_of(islands: Islands, rows: JointRows, b: int):
+    """What joints add to the equations of a body: a wrench, and stiffness against rotation."""
+    force, stiffness = wp.spatial_vector(), wp.mat33()
+    for k in range(islands.first_end[b], islands.first_end[b + 1]):
+        force += rows.load[islands.end[k]]
+        stiffness += rows.stiffen[islands.end[k]]
+    return force, stiffness
+
+
+@wp.func
+def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, contacts: BodyContacts, n: int, b: int,
+              turn: Turn):  # fmt: skip
+    """The equations of a body; one that has stopped to be dynamic stays."""
+    matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
+    if motion.moves[b] != 0:
+        force, stiffness = ends_of(islands, rows, b)
+        force += inertial_force(bodies, motion, b, turn.dt)
+        matrix = inertial_matrix(bodies, motion, b, turn.dt)
+        for i in range(3):
+            for k in range(3):
+                matrix[3 + i, 3 + k] += stiffness[i, k]
+        if turn.part != 0:
+            wrench, touch = contacts_of(contacts, b, turn.part)
+            force += wrench
+            matrix += touch
+    islands.gradient[n] = force
+    store_block(n, matrix, force, islands.diagonal)
+
+
+@wp.func
+def load_node(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, mimics: Mimics, contacts: BodyContacts, n: int,
+              turn: Turn):  # fmt: skip
+    item, count = islands.item[n], islands.child.shape[0]
+    if item >= 0:
+        load_body(islands, bodies, motion, rows, contacts, n, item, turn)
+    elif item >= -count:
+        store_diagonal(n, -1 - item, rows.slack, rows.residual, islands.diagonal)
+    else:
+        store_diagonal(n, -1 - item - count, mimics.slack, mimics.residual, islands.diagonal)
+
+
+@wp.func
+def load_end(islands: Islands, motion: BodyMotion, b: int, block: int, rates: wp.array(dtype=Rows), j: int, transposed: bool):
+    """The block between joint ``j`` and one of its bodies, or its transpose."""
+    if block != -1:
+        place = wp.where(block >= 0, block, -2 - block)
+        if motion.moves[b] == 0:
+            clear_block(place, islands.lower)
+        else:
+            copy_block(place, j, transposed, rates, islands.lower)
+
+
+@wp.func
+def load_ends(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, j: int):
+    """The blocks between a joint and its bodies: the transposes of what is below the diagonal."""
+    child, parent = islands.child[j], islands.parent[j]
+    load_end(islands, motion, joints.child[j], child, rows.child, j, child < 0)
+    load_end(islands, motion, joints.parent[j], parent, rows.parent, j, parent >= 0)
+
+
+@wp.func
+def wrench_on(mimics: Mimics, e: int, multiplier: wp.spatial_vector):
+    """Wrench of a mimic on the body of its end ``e``."""
+    wrench = wp.spatial_vector()
+    for i in range(6):
+        for k in range(6):
+            wrench[k] += mimics.rates[e][i, k] * multiplier[i]
+    return wrench
+
+
+@wp.func
+def load_mimic(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
+    """The blocks between a mimic and its bodies, and what it adds to their equations."""
+    for k in range(ends_of_mimic(m)):
+        e = 4 * m + k
+        b, block = mimics.body[e], islands.mimic[e]
+        load_end(islands, motion, b, block, mimics.rates, e, block >= 0)
+        if block != -1 and motion.moves[wp.max(b, 0)] != 0:
+            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.diagonal)
+
+
+@wp.func
+def move_body(motion: BodyMotion, b: int, delta: wp.spatial_vector):
+    """Take a step."""
+    turn = wp.spatial_bottom(delta)
+    if wp.length_sq(turn) > MOST_TURN * MOST_TURN:
+        turn = turn * (MOST_TURN / wp.length(turn))
+    if motion.moves[b] != 0:
+        motion.way[b] = motion.way[b] + wp.spatial_top(delta)
+        motion.turn[b] = unit_again(rotation_of(turn) * motion.turn[b])
+
+
+@wp.func
+def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_vector):
+    """Efforts and multipliers after a solve."""
+    memory.effort[j] = rows.base[j] - nu
+    memory.multiplier[j] = memory.multiplier[j] - wp.cw_mul(rows.share[j], nu) + rows.shift[j]  # no share: no shift
+
+
+@wp.func
+def clear_island(islands: Islands, k: int):
+    """Zeros in the blocks of an island that nothing writes before others add to them."""
+    if islands.fill.shape[0] > 0:
+        for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
+            clear_block(islands.fill[e], islands.lower)
+    else:
+        for e in range(islands.block[islands.first[k]], islands.block_end[islands.first[k + 1] - 1]):
+            clear_block(e, islands.lower)
+
+
+@wp.func
+def load_couplings(islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, mimics: Mimics, contacts: BodyContacts,
+                   first: int, last: int, part: int):  # fmt: skip
+    """The blocks between nodes."""
+    count = islands.child.shape[0]
+    for n in range(first, last):
+        item = islands.item[n]
+        j = -1 - item
+        if j >= count:
+            load_mimic(islands, motion, mimics, j - count)
+        elif j >= 0:
+            load_ends(islands, joints, motion, rows, j)
+        elif part != 0:
+            couple_contacts(islands, contacts, motion, n, item, part)
+
+
+@wp.func
+def eliminate(islands: Islands, first: int, last: int):
+    """Solve the equations of an island, up to going back."""
+    for n in range(first, last):
+        eliminate_column(
+            n, islands.block[n], islands.block_end[n], islands.pair[n], islands.row, islands.target, islands.item, islands.diagonal,
+            islands.lower, islands.scaled, islands.solution,
+        )  # fmt: skip
+
+
+@wp.func
+def solve_back(islands: Islands, n: int):
+    substitute_back(n, islands.block[n], islands.block_end[n], islands.row, islands.item, islands.scaled, islands.solution)
+
+
+@wp.func
+def take_multipliers(islands: Islands, rows: JointRows, memory: JointMemory, mimics: Mimics, n: int):
+    """What the solution of a joint or a mimic does to its multipliers."""
+    item, count = islands.item[n], islands.child.shape[0]
+    if item >= -count:
+        take_efforts(rows, memory, -1 - item, islands.solution[n])
+    else:
+        m = -1 - item - count
+        mimics.multiplier[m] = mimics.multiplier[m] - islands.solution[n]
+
+
+@wp.func
+def row_curvature(x: wp.spatial_vector, g: wp.spatial_vector, slack: wp.spatial_vector):
+    """Of (J delta) . S g, where x = S (J delta + g)."""
+    return wp.dot(wp.cw_mul(slack, x) - g, wp.cw_div(g, slack))
+
+
+@wp.func
+def curvature_along(islands: Islands, rows: JointRows, mimics: Mimics, first: int, last: int):
+    """Of what is minimised, along the solution: delta . A delta with A = H + J^T S J."""
+    c, count = float(0.0), islands.child.shape[0]
+    for n in range(first, last):
+        x, item = islands.solution[n], islands.item[n]
+        if item >= 0:
+            c += wp.dot(x, islands.gradient[n])
+        elif item >= -count:
+            c -= row_curvature(x, rows.residual[-1 - item], rows.slack[-1 - item])
+        else:
+            m = -1 - item - count
+            c -= row_curvature(x, mimics.residual[m], mimics.slack[m])
+    return wp.max(c, 0.0)
+
+
+@wp.func
+def move_group(islands: Islands, motion: BodyMotion, first: int, last: int, fraction: float):
+    """Take a step, or a part of it; how large it is, relative to what it may be at rest."""
+    most = float(0.0)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            delta = fraction * islands.solution[n]
+            way, pull = motion.way[b], motion.target[b] - motion.way[b]
+            still = CALM * wp.length(pull) + ROUNDING * wp.length(way)
+            arm = wp.sqrt(wp.trace(motion.inertia[b]) * motion.lightness[b])
+            size = wp.length(wp.spatial_top(delta)) + arm * wp.length(wp.spatial_bottom(delta))
+            most = wp.max(most, size / wp.max(still, SMALLEST))
+            move_body(motion, b, delta)
+    return most
+
+
+@wp.func
+def finish_group(islands: Islands, rows: JointRows, contacts: BodyContacts, motion: BodyMotion, memory: JointMemory, mimics: Mimics,
+                 turn: Turn, followed: int, first: int, last: int):  # fmt: skip
+    """After the solve of a group with contacts: how far to go, and what is known of it afterwards."""
+    fraction = float(1.0)
+    if followed == 0:
+        curvature = curvature_along(islands, rows, mimics, first, last)
+        fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
+    if turn.last != 0:
+        keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
+    size = move_group(islands, motion, first, last, fraction)
+    state = wp.where(fraction == 1.0, WHOLE, 0)
+    if followed != 0 and size <= 1.0:
+        state = SETTLED
+    for n in range(first, last):
+        if islands.item[n] >= 0:
+            contacts.whole[islands.item[n]] = state
+        else:
+            take_multipliers(islands, rows, memory, mimics, n)
+
+
 @wp.kernel(enable_backward=False)
 def solve_islands(
     work: Work, joints: Joints, bodies: Bodies, rows: JointRows, options: ContactOptions, turn: Turn, islands: Islands,
-    contacts: BodyContacts, motion: BodyMotion, memory: JointMemory,
+    contacts: BodyContacts, motion: BodyMotion, memory: JointMemory, mimics: Mimics,
 ):  # fmt: skip
     """(1) for every island."""
+    state = flush_denormals()
     k = first_item(work, wp.tid())
     while k >= 0:
         if k < islands.count[0]:
             first, last = islands.first[k], islands.first[k + 1]
-            for e in range(islands.block[first], islands.block_end[last - 1]):
-                islands.lower[e] = wp.spatial_matrix()
-            followed = int(0)
+            settled, followed = int(0), int(0)
             if turn.part != 0:
-                followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
-            for n in range(first, last):
-                item = islands.item[n]
-                if item >= 0:
-                    load_body(islands, bodies, motion, n, item, turn.dt)
-                else:
-                    load_joint(islands, rows, n, -1 - item)
-            for n in range(first, last):
-                item = islands.item[n]
-                j = -1 - item
-                if j >= 0:
-                    base = rows.base[j]
-                    load_end(islands, motion, joints.child[j], islands.child[j], rows.child[j], base, rows.stiffen_child[j])
-                    load_end(islands, motion, joints.parent[j], islands.parent[j], rows.parent[j], base, rows.stiffen_parent[j])
-                elif turn.part != 0:
-                    load_contacts(islands, contacts, motion, n, item, turn.part)
-            for n in range(first, last):
-                gradient_of_body(islands, n)
-            eliminate(islands, first, last)
-            fraction = float(1.0)
-            if turn.part != 0:
-                if followed == 0:
-                    curvature = curvature_along(islands, rows, first, last)
-                    fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
-                if turn.last != 0:
-                    keep_loads(islands, contacts, motion, first, last, turn.part, fraction)
-            for n in range(first, last):
-                item = islands.item[n]
-                if item >= 0:
-                    move_body(motion, item, fraction * islands.right[n])
-                    if turn.part != 0:
-                        contacts.whole[item] = wp.where(fraction == 1.0, 1, 0)
-                else:
-                    take_efforts(rows, memory, -1 - item, islands.right[n])
+                settled = is_settled(islands, contacts, first, last)
+                if settled == 0:
+                    followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
+            if settled == 0:
+                clear_island(islands, k)
+                for n in range(first, last):
+                    load_node(islands, bodies, motion, rows, mimics, contacts, n, turn)
+                load_couplings(islands, joints, motion, rows, mimics, contacts, first, last, turn.part)
+                eliminate(islands, first, last)
+                for back in range(last - first):
+                    n = last - 1 - back
+                    solve_back(islands, n)
+                    if turn.part == 0:
+                        if islands.item[n] >= 0:
+                            move_body(motion, islands.item[n], islands.solution[n])
+                        else:
+                            take_multipliers(islands, rows, memory, mimics, n)
+                if turn.part != 0:
+                    finish_group(islands, rows, contacts, motion, memory, mimics, turn, followed, first, last)
         k = next_item(work, k)
+    restore_denormals(state)
 
 
 @wp.func
 def force_of(rows: JointRows, memory: JointMemory, j: int):
     """Force of a joint on its child."""
-    return wp.spatial_top(wp.transpose(rows.child[j]) * memory.effort[j])
+    f = wp.vec3(0.0)
+    for i in range(3):
+        for k in range(6):
+            f[i] += rows.child[j][i, k] * memory.effort[j][k]
+    return f
+
+
+@wp.func
+def lost_to_mimic(motion: BodyMotion, mimics: Mimics, m: int):
+    """The same of a mimic."""
+    lost, held = wp.vec3(0.0), int(0)
+    for k in range(ends_of_mimic(m)):
+        b = mimics.body[4 * m + k]
+        outside = b == -1
+        if b >= 0:
+            outside = motion.moves[b] == 0
+        wrench = wrench_on(mimics, 4 * m + k, mimics.multiplier[m])
+        if outside:
+            held = wp.max(held, int(wp.length_sq(wrench) > 0.0))
+        elif b != NO_BODY:
+            lost += wp.cross(motion.way[b], wp.spatial_top(wrench))
+    return lost, held
 
 
 @wp.func
 def lost_momentum(
-    islands: Islands, joints: Joints, motion: BodyMotion, rows: JointRows, memory: JointMemory, contacts: BodyContacts, first: int,
+    islands: Islands,
+    joints: Joints,
+    motion: BodyMotion,
+    rows: JointRows,
+    memory: JointMemory,
+    mimics: Mimics,
+    contacts: BodyContacts,
+    first: int,
     last: int,
-):  # fmt: skip
+):
     """h^-1 times what an island lost of its angular momentum (see body_motion.py); and 1 if something outside holds it."""
     lost, held = wp.vec3(0.0), int(0)
     for n in range(first, last):
         j = -1 - islands.item[n]
-        if j >= 0:
+        if j >= islands.child.shape[0]:
+            other, outside = lost_to_mimic(motion, mimics, j - islands.child.shape[0])
+            lost += other
+            held = wp.max(held, outside)
+        elif j >= 0:
             parent, child = joints.parent[j], joints.child[j]
             loose = motion.moves[child] == 0
             if parent >= 0:
@@ -296,7 +371,7 @@ def lost_momentum(
 
 @wp.kernel(enable_backward=False)
 def restore_momentum(
-    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory,
+    work: Work, joints: Joints, bodies: Bodies, islands: Islands, motion: BodyMotion, rows: JointRows, memory: JointMemory, mimics: Mimics,
     contacts: BodyContacts, dt: float, body_qd: wp.array(dtype=wp.spatial_vector),
 ):  # fmt: skip
     """Give islands that nothing holds their angular momentum, as a rotation of the whole."""
@@ -304,7 +379,7 @@ def restore_momentum(
     while k >= 0:
         first, last = islands.first[k], islands.first[k + 1]
         if last - first > 1:
-            lost, held = lost_momentum(islands, joints, motion, rows, memory, contacts, first, last)
+            lost, held = lost_momentum(islands, joints, motion, rows, memory, mimics, contacts, first, last)
             if held == 0:
                 mass, origin, com = float(0.0), motion.com[wp.max(islands.item[first], 0)], wp.vec3(0.0)
                 for n in range(first, last):

@@ -1,6 +1,7 @@
 """Islands of bodies that joints connect, and the order in which the equations of each are eliminated.
 
-The unknowns of an island are the six of every body and the six multipliers of every joint; a joint couples with its two bodies only. A
+The unknowns of an island are the six of every body and the six multipliers of every joint; a joint couples with its two bodies only, a
+mimic (:mod:`hooke.solvers.vbd.mimics`), which has six multipliers of its own, with those of its two joints. A
 body is eliminated where it has fewest neighbours left, and then the joints it had, which have a pivot by then. In a tree this goes from
 the leaves to the root and fills in nothing; a loop costs the blocks around it.
 """
@@ -8,22 +9,29 @@ the leaves to the root and fills in nothing; a loop costs the blocks around it.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
+
+from hooke.math.blocks import Rows
 
 __all__ = ["Islands", "find_islands", "make_islands"]
 
 
 @wp.struct
 class Islands:
-    """The elimination of all islands. Nodes are body ``i`` as i and joint ``j`` as -1 - j, in the order of elimination.
+    """The elimination of all islands. Nodes are body ``i`` as i, joint ``j`` as -1 - j, and mimic ``m`` as -1 - joints - m, in the
+    order of elimination.
 
     There are ``count[0]`` islands. Island ``k`` has the nodes ``first[k] ... first[k + 1]``, node ``n`` the blocks ``block[n] ...
     block_end[n]``, each with the node of its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in; the blocks of
-    an island follow each other. ``child`` and ``parent`` are the blocks that the rows of a joint start in, -1 without one; negative
-    numbers below that, -2 - block, stand for a transposed one. ``node_of_body`` is -1 of a body in none of them.
+    an island follow each other. ``node_of_body`` is -1 of a body in none of them. ``child`` and ``parent`` are the blocks that the rows
+    of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one; ``mimic`` are the same for
+    the four ends of every mimic. The other blocks of island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to
+    ``first_fill[k + 1]``; where ``fill`` is empty, they may be any. Body ``b`` is in the ends of joints ``end`` from ``first_end[b]`` to
+    ``first_end[b + 1]``, 2 j of a child and 2 j + 1 of a parent.
     """
 
     count: wp.array(dtype=wp.int32)
@@ -36,16 +44,21 @@ class Islands:
     target: wp.array(dtype=wp.int32)
     child: wp.array(dtype=wp.int32)
     parent: wp.array(dtype=wp.int32)
+    mimic: wp.array(dtype=wp.int32)
+    first_fill: wp.array(dtype=wp.int32)
+    fill: wp.array(dtype=wp.int32)
     node_of_body: wp.array(dtype=wp.int32)
-    diagonal: wp.array(dtype=wp.spatial_matrix)
-    right: wp.array(dtype=wp.spatial_vector)
+    first_end: wp.array(dtype=wp.int32)
+    end: wp.array(dtype=wp.int32)
+    diagonal: wp.array(dtype=Rows)
+    lower: wp.array(dtype=Rows)
+    scaled: wp.array(dtype=Rows)
+    solution: wp.array(dtype=wp.spatial_vector)
     gradient: wp.array(dtype=wp.spatial_vector)
-    lower: wp.array(dtype=wp.spatial_matrix)
-    scaled: wp.array(dtype=wp.spatial_matrix)
 
 
-def find_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray) -> list[list[int]]:
-    """Bodies that move, grouped by the joints between them; every group and the list are in increasing order."""
+def find_islands(moves: np.ndarray, links: Iterable[list[int]]) -> list[list[int]]:
+    """Bodies that move, grouped by what links them; every group and the list are in increasing order."""
     root = np.arange(len(moves))
 
     def find(b: int) -> int:
@@ -54,9 +67,9 @@ def find_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray) -> li
             b = int(root[b])
         return b
 
-    for p, c in zip(parent.tolist(), child.tolist(), strict=True):
-        if p >= 0 and moves[p] and moves[c]:
-            a, b = find(p), find(c)
+    for bodies in links:
+        for body in bodies[1:]:
+            a, b = find(bodies[0]), find(body)
             root[max(a, b)] = min(a, b)
     groups: dict[int, list[int]] = {}
     for b in np.flatnonzero(moves).tolist():
@@ -103,7 +116,9 @@ def order_of_elimination(bodies: list[int], joints_of: dict[int, list[int]], end
     return order, later
 
 
-def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts: np.ndarray, device: Any) -> Islands:
+def make_islands(
+    moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts: np.ndarray, device: Any, mimics: Sequence[list[int]] = ()
+) -> Islands:
     """The elimination for the bodies that move and the joints that act.
 
     Args:
@@ -112,40 +127,46 @@ def make_islands(moves: np.ndarray, parent: np.ndarray, child: np.ndarray, acts:
         child: Its child body.
         acts: Which joints have rows, bool (joints,).
         device: Where the arrays go.
+        mimics: Up to four bodies of every mimic, -1 for one that it does not act on.
     """
     movable = np.append(moves, False)
     used = acts & (movable[parent] | movable[child])
-    groups = find_islands(moves, np.where(used, parent, -1), child)
     joints_of: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
-    for j in np.flatnonzero(used).tolist():
-        ends[j] = [b for b in (int(parent[j]), int(child[j])) if movable[b]]
+    couplings = [(j, [int(parent[j]), int(child[j])]) for j in np.flatnonzero(used).tolist()]
+    couplings += [(len(parent) + m, bodies) for m, bodies in enumerate(mimics)]
+    for j, bodies in couplings:
+        ends[j] = [b for b in bodies if movable[b]]
         for b in ends[j]:
             joints_of.setdefault(b, []).append(j)
-    lists: dict[str, list[int]] = {name: [0] if name in ("first", "block", "pair") else [] for name in
-                                   ("first", "item", "block", "row", "pair", "target")}  # fmt: skip
+    groups = find_islands(moves, ends.values())
+    starts, rest = ("first", "block", "pair", "first_fill"), ("item", "row", "target", "fill")
+    lists: dict[str, list[int]] = {**{name: [0] for name in starts}, **{name: [] for name in rest}}
     start_block = {"child": np.full(len(parent), -1, np.int32), "parent": np.full(len(parent), -1, np.int32)}
+    start_block["mimic"] = np.full(4 * len(mimics), -1, np.int32)
+    slots = {j: [("parent", j, int(parent[j])), ("child", j, int(child[j]))] for j in range(len(parent))}
+    slots |= {len(parent) + m: [("mimic", 4 * m + k, b) for k, b in enumerate(bodies)] for m, bodies in enumerate(mimics)}
     node_of_body = np.full(len(moves), -1, np.int32)
     for group in groups:
         mine = {j: ends[j] for b in group for j in joints_of.get(b, ())}
-        _append_island(group, joints_of, mine, lists, start_block, (parent, child), node_of_body)
+        _append_island(group, joints_of, mine, lists, start_block, slots, node_of_body)
     islands = Islands()
+    lists["block_end"] = lists["block"][1:]
     for name, values in {**lists, **start_block, "node_of_body": node_of_body}.items():
         setattr(islands, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
-    islands.block_end = islands.block[1:]
     islands.count = wp.array([len(groups)], dtype=wp.int32, device=device)
     nodes, blocks = len(lists["item"]), len(lists["row"])
-    islands.diagonal = wp.zeros(nodes, dtype=wp.spatial_matrix, device=device)
-    islands.right = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
+    islands.diagonal = wp.zeros(nodes, dtype=Rows, device=device)
+    islands.lower = wp.zeros(blocks, dtype=Rows, device=device)
+    islands.scaled = wp.zeros(blocks, dtype=Rows, device=device)
+    islands.solution = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
     islands.gradient = wp.zeros(nodes, dtype=wp.spatial_vector, device=device)
-    islands.lower = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
-    islands.scaled = wp.zeros(blocks, dtype=wp.spatial_matrix, device=device)
     return islands
 
 
 def _append_island(
     group: list[int], joints_of: dict[int, list[int]], ends: dict[int, list[int]], lists: dict[str, list[int]],
-    start_block: dict[str, np.ndarray], bodies: tuple[np.ndarray, np.ndarray], node_of_body: np.ndarray,
+    start_block: dict[str, np.ndarray], slots: dict[int, list[tuple[str, int, int]]], node_of_body: np.ndarray,
 ) -> None:  # fmt: skip
     order, later = order_of_elimination(group, joints_of, ends)
     base = len(lists["item"])
@@ -166,9 +187,14 @@ def _append_island(
     for rows in columns:
         lists["target"] += [block_of[rows[f], rows[e]] for e in range(len(rows)) for f in range(e)]
         lists["pair"].append(len(lists["target"]))
+    filled = set(block_of.values())
     for j in ends:
-        for end, body in (("parent", int(bodies[0][j])), ("child", int(bodies[1][j]))):
-            if body >= 0 and body in place:
+        for end, index, body in slots[j]:
+            if body in ends[j]:
                 b, n = place[body], place[-1 - j]
-                start_block[end][j] = block_of[b, n] if b < n else -2 - block_of[n, b]
+                block = block_of[min(b, n), max(b, n)]
+                start_block[end][index] = block if b < n else -2 - block
+                filled.discard(block)
+    lists["fill"] += sorted(filled)
+    lists["first_fill"].append(len(lists["fill"]))
     lists["first"].append(len(lists["item"]))

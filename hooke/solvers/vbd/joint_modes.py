@@ -36,8 +36,9 @@ class JointModes:
     def register_custom_attributes(cls, builder: Any, *, dahl_defaults_enabled: bool = True) -> None:
         """Register the attributes of joints that this solver reads, in the namespace ``vbd``.
 
-        ``vbd:joint_is_hard`` (1): 0 makes the structural slots of a joint soft. ``vbd:dahl_eps_max`` and ``vbd:dahl_tau``: hysteresis
-        of cables, which is not solved yet: a cable with both positive is refused.
+        ``vbd:joint_is_hard`` (1): 0 makes the structural slots of a joint soft. ``vbd:dahl_eps_max`` and ``vbd:dahl_tau`` [rad]: the
+        hysteresis of bending of cables and rods, where both are positive: the largest stress, over the stiffness, and the strain over
+        which it is built up (docs/guide/bodies.md).
 
         Args:
             builder: The builder, before its joints are added.

@@ -28,14 +28,14 @@ def step_of_point(islands: Islands, motion: BodyMotion, b: int, lever: wp.vec3, 
     if may_move(motion, b):
         n = islands.node_of_body[b]
         if n >= first and n < last:
-            delta = islands.right[n]
+            delta = islands.solution[n]
             step = wp.spatial_top(delta) + wp.cross(wp.spatial_bottom(delta), lever)
     return step
 
 
 @wp.func
 def step_of_row(islands: Islands, contacts: BodyContacts, motion: BodyMotion, r: int, first: int, last: int):
-    """du of a whole step."""
+    """The motion of body 1 relative to body 0 in a whole step."""
     pair = contacts.body[r]
     one = step_of_point(islands, motion, pair[1], contacts.lever1[r], first, last)
     return one - step_of_point(islands, motion, pair[0], contacts.lever0[r], first, last)
@@ -55,7 +55,9 @@ def share_of(contacts: BodyContacts, r: int, part: int):
 
 
 @wp.func
-def slope(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, curvature: float, a: float):
+def slope(
+    islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, curvature: float, a: float
+):
     """(1)."""
     total = -curvature * (1.0 - a)
     for n in range(first, last):

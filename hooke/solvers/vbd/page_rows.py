@@ -12,6 +12,13 @@ P_lin and P_ang leave out the free axes, C_0 is the residual at the poses X^- of
 
 with rates C' = (C - C^-) / h, on the parent as +f and on the child as -f, both at x_c (the page's parent lever x_p would make a moment of
 its own once a slider is out), and moments J m. A free axis has one soft slot for its drive or, out of bounds, its limit.
+
+Hysteresis of a soft bend is explicit, and each component is by itself: with the ways D of k since the end of the step before,
+
+    s = sign D,     sigma' = s sigma_max (1 - e^(-s D / tau)) + sigma e^(-s D / tau)                       (3)
+
+sigma_0 = sigma' at X^-, within +-sigma_max, is a constant moment for the step, (sigma_max - s sigma_0) / (tau + |D|) is added to the
+stiffness only, and sigma <- sigma' at the end.
 """
 
 from typing import Any
@@ -24,10 +31,13 @@ from hooke.joints.kind import Place
 from hooke.joints.layout import joint_place
 from hooke.joints.rotation import inverse_jacobian, rotation_vector, skew
 from hooke.model.tables import Bodies, JointDofs, Joints
-from hooke.solvers.vbd.joint_rows import JointInputs, JointOptions, material_dof, rows_of
+from hooke.solvers.vbd.hysteresis import DEADBAND, is_hysteretic
+from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions, material_dof, rows_of
 
-__all__ = ["PageBodyMotion", "PageJoint", "PageMemory", "begin_page_joint", "free_axis", "joint_at", "page_wrench", "projectors",
-           "update_page_joint"]  # fmt: skip
+__all__ = [
+    "PageBend", "PageBodyMotion", "PageJoint", "PageMemory", "begin_page_joint", "free_axis", "joint_at", "page_bend", "page_wrench",
+    "projectors", "update_page_joint",
+]  # fmt: skip
 
 UNLIMITED = wp.constant(1.0e10)
 
@@ -44,7 +54,10 @@ class PageBodyMotion:
 
 @wp.struct
 class PageMemory:
-    """Penalties (linear, angular) and of free axes by row, multipliers, residuals at X^-; rest poses and angles."""
+    """Penalties (linear, angular) and of free axes by row, multipliers, residuals at X^-; rest poses and angles.
+
+    Of hysteresis: sigma, k at the end of the step before and the way to it, and sigma_0 with its stiffness.
+    """
 
     known: wp.array(dtype=wp.int32)
     penalty: wp.array(dtype=wp.vec2)
@@ -53,6 +66,11 @@ class PageMemory:
     start: wp.array(dtype=wp.spatial_vector)
     rest: wp.array(dtype=wp.quat)
     angle: wp.array(dtype=wp.spatial_vector)
+    stress: wp.array(dtype=wp.vec3)
+    bent: wp.array(dtype=wp.vec3)
+    way: wp.array(dtype=wp.vec3)
+    held: wp.array(dtype=wp.vec3)
+    grip: wp.array(dtype=wp.vec3)
 
 
 @wp.struct
@@ -134,6 +152,56 @@ def seed(options: JointOptions, most: float, slot: int):
     return wp.where(options.beta[slot] > 0.0, wp.min(options.k_start[slot], most), most)
 
 
+@wp.struct
+class PageBend:
+    """sigma', its stiffness, and D of (3)."""
+
+    stress: wp.vec3
+    stiffness: wp.vec3
+    way: wp.vec3
+
+
+@wp.func
+def page_bend(
+    options: JointOptions, dofs: JointDofs, inputs: JointInputs, memory: PageMemory, code: int, place: Place, j: int, k: wp.vec3
+):
+    """(3) at ``k``; nothing of a joint that is not hysteretic."""
+    bend = PageBend()
+    if is_hysteretic(inputs, code, j):
+        tau, most = inputs.tau[j], inputs.eps_max[j] * slot_material(options, dofs, code, place, 1)[0]
+        bend.way = k - memory.bent[j]
+        for i in range(3):
+            way = bend.way[i]
+            s = wp.where(memory.way[j][i] >= 0.0, 1.0, -1.0)
+            if wp.abs(way) > DEADBAND:
+                s = wp.sign(way)
+            fade = wp.exp(-s * way / tau)
+            bend.stress[i] = s * most * (1.0 - fade) + fade * memory.stress[j][i]
+            bend.stiffness[i] = wp.max((most - s * wp.clamp(bend.stress[i], -most, most)) / (tau + wp.abs(way)), 0.0)
+    return bend
+
+
+@wp.func
+def begin_page_bend(
+    options: JointOptions, dofs: JointDofs, inputs: JointInputs, memory: PageMemory, code: int, place: Place, j: int, k: wp.vec3,
+    acts: bool,
+):  # fmt: skip
+    """sigma_0 and its stiffness at X^-; after a reset that is where (3) begins."""
+    none = wp.vec3(0.0)
+    if memory.known[j] == 0:
+        memory.stress[j] = none
+        memory.way[j] = none
+        memory.bent[j] = k
+    memory.known[j] = 1
+    bend = PageBend()
+    if acts:
+        bend = page_bend(options, dofs, inputs, memory, code, place, j, k)
+    most = inputs.eps_max[j] * slot_material(options, dofs, code, place, 1)[0]
+    for i in range(3):
+        memory.held[j][i] = wp.clamp(bend.stress[i], -most, most)
+    memory.grip[j] = bend.stiffness
+
+
 @wp.func
 def begin_page_joint(
     options: JointOptions,
@@ -159,6 +227,7 @@ def begin_page_joint(
     memory.penalty[j] = k
     memory.multiplier[j] = multiplier
     memory.start[j] = start
+    begin_page_bend(options, dofs, inputs, memory, code, place, j, now.angular, acts)
     for i in range(rows_of(code)):
         if not is_elastic(code) and not has_quaternion(code) and wp.length_sq(free_axis(place, dofs, now.axes, i)) > 0.0:
             d = place.qd + wp.where(i < 3, i, place.linear + i - 3)
@@ -251,8 +320,8 @@ def page_wrench(
     w = add_point(w, side * (p * f), r, (k[0] + linear[1] / dt) * p)
     a0 = wp.vec3(start[3], start[4], start[5])
     m = k[1] * (now.angular - alpha * a0) + wp.spatial_bottom(multiplier) + angular[1] * rate
-    w.t += side * (now.jacobian * (q * m))
-    w.aa += (k[1] + angular[1] / dt) * (now.jacobian * q * wp.transpose(now.jacobian))
+    w.t += side * (now.jacobian * (q * m + memory.held[j]))
+    w.aa += now.jacobian * ((k[1] + angular[1] / dt) * q + wp.diag(memory.grip[j])) * wp.transpose(now.jacobian)
     for i in range(rows_of(code)):
         a = free_axis(place, dofs, now.axes, i)
         if not is_elastic(code) and not has_quaternion(code) and wp.length_sq(a) > 0.0:

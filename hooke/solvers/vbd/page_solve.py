@@ -20,19 +20,24 @@ import warp as wp
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints import JOINTS
 from hooke.joints.dispatch import is_at_com
+from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector
-from hooke.math.blocks import eliminate_column
+from hooke.math.blocks import solve_block
 from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.body_motion import begin_bodies
-from hooke.solvers.vbd.joint_rows import JointInputs, JointOptions, begin_joints
+from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
+from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions
+from hooke.solvers.vbd.joint_rows import begin_joints
 from hooke.solvers.vbd.page_rows import (
+    PageBend,
     PageBodyMotion,
     PageMemory,
     PageWrench,
     begin_page_joint,
     joint_at,
+    page_bend,
     page_wrench,
     update_page_joint,
 )
@@ -46,14 +51,10 @@ _REFUSED = [int(kind.code) for kind in JOINTS if kind.at_com and (kind.one_sided
 
 @wp.struct
 class PageSystem:
-    """Blocks of single bodies and their right sides, and the joints of every body."""
+    """The joints of every body: those from ``first[b]`` on to that of the next, as 2 j for a child and 2 j + 1 for a parent."""
 
     first: wp.array(dtype=wp.int32)
     source: wp.array(dtype=wp.int32)
-    diagonal: wp.array(dtype=wp.spatial_matrix)
-    right: wp.array(dtype=wp.spatial_vector)
-    none: wp.array(dtype=wp.int32)
-    no_block: wp.array(dtype=wp.spatial_matrix)
 
 
 @wp.func
@@ -140,7 +141,7 @@ def block_of(w: PageWrench):
 @wp.kernel(enable_backward=False)
 def sweep_page(
     work: Work, color: wp.array(dtype=wp.int32), options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies,
-    inputs: JointInputs, memory: PageMemory, dt: float, system: PageSystem, motion: PageBodyMotion,
+    inputs: JointInputs, memory: PageMemory, system: PageSystem, dt: float, motion: PageBodyMotion,
 ):  # fmt: skip
     """A Newton step of every body of a colour, in place."""
     i = first_item(work, wp.tid())
@@ -167,13 +168,8 @@ def sweep_page(
                     )
                     omega = turn_rate(motion, joints.child[j], dt) - turn_rate(motion, joints.parent[j], dt)
                     w = page_wrench(w, options, joints, dofs, inputs, memory, now, before, omega, j, side, dt)
-            system.diagonal[b] = block_of(w)
-            system.right[b] = wp.spatial_vector(w.f[0], w.f[1], w.f[2], w.t[0], w.t[1], w.t[2])
-            eliminate_column(
-                b, 1.0, 0, 0, 0, system.none, system.none, system.diagonal, system.right, system.no_block, system.no_block
-            )
-            half = 0.5 * wp.spatial_bottom(system.right[b])
-            motion.q[b] = turned_pose(q, half, com + wp.spatial_top(system.right[b]), bodies.com[b])
+            step = solve_block(block_of(w), wp.spatial_vector(w.f[0], w.f[1], w.f[2], w.t[0], w.t[1], w.t[2]))
+            motion.q[b] = turned_pose(q, 0.5 * wp.spatial_bottom(step), com + wp.spatial_top(step), bodies.com[b])
         i = next_item(work, i)
 
 
@@ -213,11 +209,29 @@ def finish_page(
 
 
 @wp.kernel(enable_backward=False)
+def remember_page_bends(
+    work: Work, options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies, inputs: JointInputs, motion: PageBodyMotion,
+    memory: PageMemory,
+):  # fmt: skip
+    """The hysteresis at the end of a step; of joints that are switched off or hard only where they are bent."""
+    j = first_item(work, wp.tid())
+    while j >= 0:
+        now, bend = joint_at(joints, bodies, memory, j, motion.q), PageBend()
+        if acts_on_page(joints, j):
+            bend = page_bend(options, dofs, inputs, memory, joints.type[j], joint_place(inputs.layout, j), j, now.angular)
+        memory.stress[j] = bend.stress
+        memory.way[j] = bend.way
+        memory.bent[j] = now.angular
+        j = next_item(work, j)
+
+
+@wp.kernel(enable_backward=False)
 def forget_page(work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), memory: PageMemory):
-    """Joints of selected worlds: penalties at their floors, no multipliers."""
+    """Joints of selected worlds: penalties at their floors, no multipliers, and no stress from the next step on."""
     j = first_item(work, wp.tid())
     while j >= 0:
         if selected[wp.where(world[j] < 0, selected.shape[0] - 1, world[j])]:
+            memory.known[j] = 0
             memory.penalty[j] = wp.vec2(0.0, 0.0)
             memory.drive[j] = wp.spatial_vector()
             memory.multiplier[j] = wp.spatial_vector()
@@ -240,13 +254,8 @@ class PageBodies(RigidBodies):
     def bind(self) -> None:
         """As of the default formulation; and rest rotations and angles of joints, the colours."""
         super().bind()
-        system, device, count = PageSystem(), self._device, self._tables["body"].count
-        system.first, system.source = self._first, self._source
-        system.diagonal = wp.zeros(count, dtype=wp.spatial_matrix, device=device)
-        system.right = wp.zeros(count, dtype=wp.spatial_vector, device=device)
-        system.none = wp.zeros(1, dtype=wp.int32, device=device)
-        system.no_block = wp.zeros(1, dtype=wp.spatial_matrix, device=device)
-        self._system = system
+        self._system = PageSystem()
+        self._system.first, self._system.source = self._first, self._source
         self._colors = [group for group in self._model.body_color_groups if len(group)]
         if self._joint_count:
             self._bind_rest()
@@ -261,9 +270,16 @@ class PageBodies(RigidBodies):
                 f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) is a distance joint or a rod, which the "
                 "documented formulation does not solve; leave the default True"
             )
+        if len(self._mimics.follower):
+            j = int(self._mimics.follower.numpy()[0])
+            raise NotImplementedError(
+                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) follows another, which the documented "
+                "formulation does not solve; leave the default True"
+            )
         dofs_of = self._tables["joint_dof"].arrays
         found = [name for name in ("stiffness", "damping", "armature", "friction") if dofs_of[name].numpy().any()]
         found += ["effort_limit"] if (dofs_of["effort_limit"].numpy() < 1.0e6).any() else []
+        found += ["velocity_limit"] if (dofs_of["velocity_limit"].numpy() < NO_VELOCITY_LIMIT).any() else []
         if found:
             names = ", ".join(f"joint_{name}" for name in found)
             warnings.warn(f"SolverVBD(rigid_compliant_alm=False): {names} do not act in the documented formulation", stacklevel=8)
@@ -293,6 +309,7 @@ class PageBodies(RigidBodies):
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         joints = [begin_bodies, begin_joints, begin_page, update_page] if self._joint_count else []
+        joints += [remember_page_bends] if self._hysteresis.acts else []
         return [predict_page, sweep_page, finish_page, *joints]
 
     def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
@@ -301,7 +318,8 @@ class PageBodies(RigidBodies):
         if self._joint_count:  # efforts act as in the default formulation
             inputs = [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt]
             launch(begin_bodies, bodies.count, inputs, [self._motion])
-            launch(begin_joints, self._joint_count, [self._joint_options, *self._joint_tables, self._inputs, dt], [self._memory])
+            inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
+            launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
         inputs = [bodies.struct, self._model.gravity, state.body_q, state.body_qd, force, self._memory.applied, w.body_known]
         launch(predict_page, bodies.count, [*inputs, self._system, dt], [self._page])
@@ -316,18 +334,20 @@ class PageBodies(RigidBodies):
     def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
-            inputs = [color, *self._page_tables, self._page_memory, dt]
-            self._recorder.launch(sweep_page, len(color), inputs, [self._system, self._page])
+            inputs = [color, *self._page_tables, self._page_memory, self._system, dt]
+            self._recorder.launch(sweep_page, len(color), inputs, [self._page])
         if self._joint_count:
             self._recorder.launch(update_page, self._joint_count, [*self._page_tables, self._page, dt], [self._page_memory])
 
     def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
+        if self._hysteresis.acts:
+            self._recorder.launch(remember_page_bends, self._joint_count, [*self._page_tables, self._page], [self._page_memory])
         outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
         self._recorder.launch(finish_page, bodies.count, [bodies.struct, states[0].body_q, dt], outputs)
 
     def reset(self, selected: wp.array) -> None:
-        """Forget multipliers and penalties of joints in selected worlds."""
+        """Forget multipliers, penalties and hysteresis of joints in selected worlds."""
         if self._joint_count:
             inputs = [self._tables["joint"].arrays["world"], selected]
             self._recorder.launch(forget_page, self._joint_count, inputs, [self._page_memory])

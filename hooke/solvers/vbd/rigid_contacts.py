@@ -10,22 +10,21 @@ import warp as wp
 from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
 from hooke.solvers.vbd.body_balance import place_loads
-from hooke.solvers.vbd.body_contacts import (
-    BodyContacts,
-    ContactOptions,
+from hooke.solvers.vbd.body_contacts import BodyContacts, ContactOptions, judge_contacts
+from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.bounces import Restitution
+from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups, room_of
+from hooke.solvers.vbd.contact_memory import (
     ContactPast,
     begin_contacts,
     finish_contacts,
     forget_contacts,
-    judge_contacts,
     list_contacts,
     remember_lists,
     set_penalties,
     sort_contacts,
+    weigh_contacts,
 )
-from hooke.solvers.vbd.body_motion import BodyMotion
-from hooke.solvers.vbd.bounces import Restitution
-from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.workspace import allocate
 
@@ -56,56 +55,72 @@ class RigidContacts:
         self.rows: Any = None
         self._past: Any = None
         self.room = -1
-        self._joints = tables["joint"].count
-        self.large: Islands | None = None
         self.restitution = Restitution(model, tables, options, recorder)
+        if getattr(model, "rigid_contact_max", None):  # so that the first step may be captured
+            self.reserve(model.rigid_contact_max)
+        self.large: Islands | None = None
 
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
-        rows = [begin_contacts, list_contacts, sort_contacts, set_penalties, judge_contacts, finish_contacts, remember_lists]
+        rows = [
+            begin_contacts,
+            list_contacts,
+            sort_contacts,
+            weigh_contacts,
+            set_penalties,
+            judge_contacts,
+            finish_contacts,
+            remember_lists,
+        ]
         return [*rows, form_groups, order_groups, find_lone_groups, *self.restitution.kernels]
 
-    def bind(self, islands: Islands, moves: np.ndarray, ends: tuple[np.ndarray, np.ndarray], acts: np.ndarray) -> None:
+    def bind(self, islands: Islands, mimics: Any, moves: np.ndarray, *couplings: Any) -> None:
         """Which islands there are.
 
         Args:
             islands: All of them.
+            mimics: The mimics among their nodes.
             moves: Which bodies move, bool (bodies,).
-            ends: Parent and child of every joint.
-            acts: Which joints have rows, bool (joints,).
+            *couplings: What else :func:`~hooke.solvers.vbd.islands.make_islands` is given for them.
         """
         first, item = islands.first.numpy(), islands.item.numpy()
-        used = {end: getattr(islands, end).numpy() != -1 for end in ("parent", "child")}
+        used = {end: getattr(islands, end).numpy() != -1 for end in ("parent", "child", "mimic")}
+        self._mimics, joint_count = mimics, len(used["child"])
         small: list[tuple[list[int], int]] = []
-        large = np.zeros(self._bodies, bool)
+        large, jointed = np.zeros(self._bodies, bool), np.zeros(self._bodies, np.int32)
         for k in range(len(first) - 1):
             nodes = item[first[k] : first[k + 1]]
-            joints = -1 - nodes[nodes < 0]
-            edges = int(used["parent"][joints].sum() + used["child"][joints].sum())
+            joints = -1 - nodes[(nodes < 0) & (nodes >= -joint_count)]
+            follow = -1 - nodes[nodes < -joint_count] - joint_count
+            jointed[nodes[nodes >= 0]] = int(len(joints) > 0)
+            edges = int(used["parent"][joints].sum() + used["child"][joints].sum() + used["mimic"].reshape(-1, 4)[follow].sum())
             if is_small(len(nodes), edges):
                 small.append((nodes.tolist(), edges))
             else:
                 large[nodes[nodes >= 0]] = True
-        self._groups = make_groups(small, self._bodies, self._device)
-        self._first = make_room(self._groups, self._bodies, self._joints, None, self._device)
-        self._second = make_room(self._groups, self._bodies, self._joints, self._first, self._device)
-        self.large = make_islands(moves & large, *ends, acts, self._device) if large.any() else None
+        self._jointed = wp.array(jointed, dtype=wp.int32, device=self._device)
+        self._groups = make_groups(small, self._tables["body"].arrays["world"].numpy(), self._device)
+        self._first = make_room(self._groups, self._bodies, islands, None, self._device)
+        self._second = make_room(self._groups, self._bodies, islands, self._first, self._device)
+        self.large = make_islands(moves & large, *couplings) if large.any() else None
+        if self.large is not None:
+            self.large.first_end, self.large.end = islands.first_end, islands.end
         self._counts = len(small), 0 if self.large is None else len(self.large.first) - 1
 
     def needs(self, contacts: Any) -> bool:
         """Whether there is too little room for the rows of a buffer."""
         return contacts is not None and max(1, contacts.rigid_contact_max) > self.room
 
-    def reserve(self, contacts: Any) -> None:
-        """Make room for the rows of a buffer; what is remembered is kept."""
-        room = max(1, contacts.rigid_contact_max)
+    def reserve(self, rows: int) -> None:
+        """Make room for rows; what is remembered is kept."""
+        room = max(1, rows)
         sizes = self._bodies + 1
         given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
-        given["total"] = wp.zeros(sizes, dtype=wp.float32, device=self._device)
+        given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears")}
         lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
         self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
-        old = None if self.room < 0 else self._past
+        old = self._past
         first = wp.zeros(sizes, dtype=wp.int32, device=self._device)
         self._past = allocate(ContactPast, room, self._device, first=first, row=wp.zeros_like(lists))
         self._past.feature.fill_(-1)
@@ -144,13 +159,15 @@ class RigidContacts:
         self._recorder.alone(self._scan)
         launch(list_contacts, count, [rows, motion], [self.rows], grain=FEW)
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
+        launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
+        joints, room = self._tables["joint"].struct, room_of(self._groups)
         for part, islands in ((1, self._first), (2, self._second)):
-            launch(order_groups, self._counts[0], [self._tables["joint"].struct, self.rows, part], [islands])
+            launch(order_groups, self._counts[0], [joints, self._mimics, self.rows, part, *room], [islands])
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
-        launch(set_penalties, count, [rows, options, dt], [self.rows], grain=FEW)
+        launch(set_penalties, count, [rows, motion, options, dt], [self.rows], grain=FEW)
 
     def _scan(self) -> None:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
@@ -191,5 +208,6 @@ class RigidContacts:
     def reset(self, selected: wp.array) -> None:
         """Forget rows of selected worlds."""
         if self.room > 0 and self._tables["shape"].count:
+            self.restitution.reset(selected, self._past)
             inputs = [self._tables["shape"].arrays["world"], selected]
             self._recorder.launch(forget_contacts, self.room, inputs, [self._past])

@@ -50,6 +50,7 @@ from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["SolverVBD"]
 
+_OF_JOINTS = ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES | ModelFlags.CONSTRAINT_PROPERTIES
 _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
@@ -117,16 +118,20 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
             single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
             every setting.
-
-    Other Args:
-        rigid_contact_hard: Of contacts between bodies, like all names that begin with ``rigid_contact`` or ``rigid_body``, and
-            ``rigid_avbd_contact_alpha``; must keep its default.
+        rigid_avbd_contact_alpha: As ``rigid_avbd_alpha``, of what bodies have got into each other; None takes that.
+        rigid_contact_hard: Bodies do not get into each other. False: their shapes give way as springs and dampers.
+        rigid_contact_history: Of the documented formulation: contacts that are matched keep their forces. By default they always do.
+        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation takes contacts to stick.
+        rigid_contact_stick_freeze_translation_eps: Motion [m] per step below which it holds bodies that stick where they were.
+        rigid_contact_stick_freeze_angular_eps: The same of rotations [rad].
+        rigid_body_contact_buffer_size: Accepted; lists of contacts have room for all.
+        rigid_body_particle_contact_buffer_size: Accepted.
 
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
-        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
-            on dynamic bodies, mimic joints, hysteresis of cables.
+        NotImplementedError: An argument or the model asks for what is not solved yet: particles that act on dynamic bodies;
+            distance joints, rods or mimics with ``rigid_compliant_alm=False``.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -308,7 +313,7 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
             self._rigid.contacts.restitution.refresh()
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
-            launch_directly(self._rigid.contacts.reserve, contacts)
+            launch_directly(self._rigid.contacts.reserve, contacts.rigid_contact_max)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
@@ -410,8 +415,9 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
         After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
         elements act, and the colours;
         ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
-        ``JOINT_DOF_PROPERTIES`` where joints are at rest, ``SHAPE_PROPERTIES`` whether any shape has restitution. Gains, limits,
-        targets, anchors and ``joint_enabled`` are read in every step.
+        ``JOINT_DOF_PROPERTIES`` where joints are at rest, and with ``CONSTRAINT_PROPERTIES`` which follow others and by what coefficients,
+        ``SHAPE_PROPERTIES`` whether any shape has restitution. Gains, limits, targets, anchors, ``joint_enabled`` and the parameters of
+        hysteresis are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
@@ -420,7 +426,7 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
             self._rigid.contacts.restitution.refresh(changed=True)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
             launch_directly(self._bind_bodies)
-        elif flags & (ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES) and self._rigid is not None:
+        elif flags & _OF_JOINTS and self._rigid is not None:
             launch_directly(self._rigid.bind)
 
     def rebuild_bvh(self, state: Any) -> None:

@@ -1,0 +1,329 @@
+"""Rows of contacts between bodies at the start of a step, and what is kept of them for the next one.
+
+A row is found again by body, pair of shapes and feature. Its multiplier begins with the force that it had at the end of the step before,
+as far as that lasts: the force of an impact does not, nor does what the last iteration was still changing, nor what would throw a body
+that nothing else holds.
+"""
+
+import warp as wp
+
+from hooke.contact.mixing import mix_damping, mix_friction, mix_stiffness
+from hooke.execution.work import Work, first_item, next_item
+from hooke.math.memory import take_number
+from hooke.model.contacts import RigidRows
+from hooke.model.tables import Bodies, Shapes
+from hooke.solvers.vbd.body_contacts import (
+    BOTH,
+    NEAR,
+    SURELY,
+    TINY,
+    BodyContacts,
+    ContactOptions,
+    contact_force,
+    keep_load,
+    live_count,
+    may_move,
+    penalty_of,
+)
+from hooke.solvers.vbd.body_motion import BodyMotion
+
+__all__ = ["ContactPast", "begin_contacts", "finish_contacts", "forget_contacts", "list_contacts", "remember_lists", "set_penalties",
+           "sort_contacts", "weigh_contacts"]  # fmt: skip
+
+FEW_ROWS = wp.constant(24)
+AROUND = wp.constant(4.0)  # ways of a step within which a row is looked at
+THROWN = wp.constant(2.0)  # acceleration over gravity that forces taken over may cause
+ROUNDING = wp.constant(1.0e-3)
+
+
+@wp.struct
+class ContactPast:
+    """The rows of the step before, found again by body, pair of shapes and feature. Feature -1 is a row that is forgotten."""
+
+    first: wp.array(dtype=wp.int32)
+    row: wp.array(dtype=wp.int32)
+    shape: wp.array(dtype=wp.vec2i)
+    feature: wp.array(dtype=wp.int32)
+    normal: wp.array(dtype=wp.vec3)
+    force: wp.array(dtype=wp.vec3)
+
+
+@wp.func
+def inverse_mass(bodies: Bodies, motion: BodyMotion, b: int, n: wp.vec3, lever: wp.vec3):
+    """How far a unit of impulse moves a point of a body along its direction; 0 of one that forces do not move."""
+    w = float(0.0)
+    if b >= 0:
+        if motion.moves[b] != 0:
+            arm = wp.quat_rotate_inv(motion.rotation[b], wp.cross(lever, n))
+            w = bodies.inv_mass[b] + wp.dot(arm, bodies.inv_inertia[b] * arm)
+    return w
+
+
+@wp.func
+def point_velocity(motion: BodyMotion, b: int, lever: wp.vec3):
+    v = wp.vec3(0.0)
+    if b >= 0:
+        v = wp.spatial_top(motion.velocity[b]) + wp.cross(wp.spatial_bottom(motion.velocity[b]), lever)
+    return v
+
+
+@wp.func
+def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
+    """From the centre of mass of a body to a point of its frame; of the world the point itself."""
+    arm = point
+    if b >= 0:
+        arm = wp.quat_rotate(motion.rotation[b], point - bodies.com[b])
+    return arm
+
+
+@wp.func
+def feature_of(rows: RigidRows, r: int):
+    """The feature of a row, -1 where rows do not say."""
+    feature = int(-1)
+    if rows.point_id.shape[0] > 0:
+        feature = rows.point_id[r]
+    return feature
+
+
+@wp.func
+def kept_force(past: ContactPast, b: int, shape: wp.vec2i, feature: int, n: wp.vec3):
+    """The force of the same row in the step before, turned with its normal."""
+    force = wp.vec3(0.0)
+    for k in range(past.first[b], past.first[b + 1]):
+        q = past.row[k]
+        if feature >= 0 and past.feature[q] == feature and past.shape[q][0] == shape[0] and past.shape[q][1] == shape[1]:
+            old = past.force[q]
+            along = wp.dot(old, past.normal[q])
+            across = old - along * past.normal[q]
+            force = along * n + (across - wp.dot(across, n) * n)
+    return force
+
+
+@wp.func
+def steady_share(motion: BodyMotion, a: int, b: int, fall: float, dt: float):
+    """What of a force lasts: that of an impact does not. One where the bodies were accelerated by more than gravity is taken for such."""
+    most = fall
+    for side in range(2):
+        body = wp.where(side == 0, a, b)
+        if may_move(motion, body):
+            most = wp.max(most, dt * dt * wp.length(motion.gain[body]))
+    return wp.where(most > 0.0, fall / wp.max(most, TINY), 1.0)
+
+
+@wp.func
+def fall_of(bodies: Bodies, gravity: wp.array(dtype=wp.vec3), b: int, dt: float):
+    """|g| h^2 in the world of a body."""
+    world = bodies.world[b]
+    return dt * dt * wp.length(gravity[wp.where(world < 0, gravity.shape[0] - 1, world)])
+
+
+@wp.func
+def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: RigidRows, r: int, a: int, b: int):
+    """Where the bodies of a row meet: at the middle between both surfaces."""
+    n = rows.normal[r]
+    arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
+    arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
+    between = wp.vec3(0.0)
+    if b >= 0:
+        between = between + motion.com[b]
+    if a >= 0:
+        between = between - motion.com[a]
+    between = between + (arm1 - arm0)
+    contacts.normal[r] = n
+    contacts.lever0[r] = arm0 + 0.5 * between
+    contacts.lever1[r] = arm1 - 0.5 * between
+    contacts.gap[r] = wp.dot(n, between)
+
+
+@wp.func
+def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, fall: float,
+              dt: float):  # fmt: skip
+    """Whether a row may act in this step, and the mass that it moves; the bodies of one that may are counted."""
+    n, gap = contacts.normal[r], contacts.gap[r]
+    arm0, arm1 = contacts.lever0[r], contacts.lever1[r]
+    v = point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0)
+    reach = dt * wp.max(-wp.dot(n, v), 0.0) + fall
+    near = gap <= reach or wp.length_sq(kept) > 0.0
+    if near or gap <= AROUND * (dt * wp.length(v) + fall):
+        contacts.body[r] = wp.vec2i(a, b)
+        contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
+        contacts.reach[r] = reach
+        contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
+        contacts.inside[r] = wp.where(near, NEAR, 0)
+        if may_move(motion, a):
+            take_number(a, contacts.filled)
+        if may_move(motion, b):
+            take_number(b, contacts.filled)
+        if not (may_move(motion, a) and may_move(motion, b)):
+            contacts.inside[r] = contacts.inside[r] | BOTH
+
+
+@wp.kernel(enable_backward=False)
+def begin_contacts(
+    work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
+    gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts,
+):  # fmt: skip
+    """Geometry, material and multiplier of every row, and how many rows each body has."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        contacts.body[r] = wp.vec2i(-1, -1)
+        contacts.load[r] = wp.vec3(0.0)
+        contacts.changed[r] = 0
+        if r < live_count(rows):
+            s, t = rows.shape0[r], rows.shape1[r]
+            if s >= 0 and t >= 0:
+                a, b = shapes.body[s], shapes.body[t]
+                if may_move(motion, a) or may_move(motion, b):
+                    place_row(contacts, bodies, motion, rows, r, a, b)
+                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
+                    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
+                    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
+                    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
+                    owner = b
+                    if not may_move(motion, b):
+                        owner = a
+                    fall, n = fall_of(bodies, gravity, owner, dt), contacts.normal[r]
+                    kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
+                    kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
+                    if options.hard == 0:
+                        kept = kept - wp.dot(kept, n) * n
+                    contacts.force[r] = kept
+                    begin_row(contacts, bodies, motion, r, a, b, kept, fall, dt)
+        r = next_item(work, r)
+
+
+@wp.func
+def put_row(contacts: BodyContacts, b: int, r: int):
+    contacts.row[contacts.first[b] + take_number(b, contacts.filled)] = r
+
+
+@wp.kernel(enable_backward=False)
+def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: BodyContacts):
+    """The rows of every body, in no order."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            pair = contacts.body[r]
+            if may_move(motion, pair[0]):
+                put_row(contacts, pair[0], r)
+            if may_move(motion, pair[1]):
+                put_row(contacts, pair[1], r)
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def sort_contacts(work: Work, contacts: BodyContacts):
+    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        first, last = contacts.first[b], contacts.first[b + 1]
+        stride = int(1)
+        while stride < (last - first) // FEW_ROWS:
+            stride = 3 * stride + 1
+        while stride > 0:
+            for i in range(first + stride, last):
+                value, at = 1 * contacts.row[i], int(i)
+                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
+                    contacts.row[at] = contacts.row[at - stride]
+                    at -= stride
+                contacts.row[at] = value
+            stride = stride // 3
+        b = next_item(work, b)
+
+
+@wp.kernel(enable_backward=False)
+def weigh_contacts(
+    work: Work, bodies: Bodies, motion: BodyMotion, gravity: wp.array(dtype=wp.vec3), jointed: wp.array(dtype=wp.int32),
+    contacts: BodyContacts,
+):  # fmt: skip
+    """How much of the multipliers of its rows a body bears without being thrown; all of them, where joints may hold it."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        bears = float(1.0)
+        if motion.moves[b] != 0 and jointed[b] == 0 and contacts.first[b + 1] > contacts.first[b]:
+            g = gravity[wp.where(bodies.world[b] < 0, gravity.shape[0] - 1, bodies.world[b])]
+            force, moment, size = bodies.mass[b] * g, wp.vec3(0.0), float(0.0)
+            for k in range(contacts.first[b], contacts.first[b + 1]):
+                r = contacts.row[k]
+                first = contacts.body[r][0] == b
+                f = wp.where(first, -1.0, 1.0) * contacts.force[r]
+                force += f
+                moment += wp.cross(wp.where(first, contacts.lever0[r], contacts.lever1[r]), f)
+                size += wp.length(f)
+            arm = wp.sqrt(wp.trace(bodies.inertia[b]) / bodies.mass[b])
+            throw = wp.length(force) + wp.length(moment) / wp.max(arm, TINY)
+            most = THROWN * bodies.mass[b] * (wp.length(g) + wp.length(motion.gain[b])) + ROUNDING * size
+            bears = wp.min(1.0, most / wp.max(throw, TINY))
+        contacts.bears[b] = bears
+        contacts.whole[b] = 0
+        b = next_item(work, b)
+
+
+@wp.kernel(enable_backward=False)
+def set_penalties(
+    work: Work, rows: RigidRows, motion: BodyMotion, options: ContactOptions, dt: float, contacts: BodyContacts
+):  # fmt: skip
+    """What is left of the multiplier of every row, and its stiffness, once it is known which are within groups."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        pair = contacts.body[r]
+        if r < live_count(rows) and (pair[0] >= 0 or pair[1] >= 0):
+            for side in range(2):
+                if may_move(motion, pair[side]):
+                    contacts.force[r] = wp.min(1.0, contacts.bears[pair[side]]) * contacts.force[r]
+            contacts.began[r] = wp.length(contacts.force[r])
+            contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
+            if options.hard != 0:
+                contacts.most[r] = contacts.grip[r]
+                contacts.damping[r] = 0.0
+            contacts.stiffness[r] = contacts.most[r]
+            if options.beta > 0.0:
+                contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def finish_contacts(
+    work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
+):  # fmt: skip
+    """The forces at the end of a step, and what the next one needs of them."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < live_count(rows):
+            pair = contacts.body[r]
+            past.feature[r] = -1
+            if pair[0] >= 0 or pair[1] >= 0:
+                if contacts.changed[r] != 2:
+                    keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
+                past.feature[r] = feature_of(rows, r)
+                past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
+                past.normal[r] = contacts.normal[r]
+                most = SURELY * (contacts.blow[r] + contacts.began[r])
+                trusted = contacts.trust[r] * contacts.load[r]
+                past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def remember_lists(work: Work, contacts: BodyContacts, past: ContactPast):
+    """The lists of all bodies, for the next step."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        past.first[b] = contacts.first[b]
+        if b == contacts.first.shape[0] - 2:
+            past.first[b + 1] = contacts.first[b + 1]
+        for k in range(contacts.first[b], contacts.first[b + 1]):
+            past.row[k] = contacts.row[k]
+        b = next_item(work, b)
+
+
+@wp.kernel(enable_backward=False)
+def forget_contacts(work: Work, shape_world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), past: ContactPast):
+    """Rows of selected worlds begin anew."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if past.feature[r] >= 0:
+            w = wp.max(shape_world[past.shape[r][0]], shape_world[past.shape[r][1]])
+            if selected[wp.where(w < 0, selected.shape[0] - 1, w)]:
+                past.feature[r] = -1
+        r = next_item(work, r)

@@ -1,0 +1,108 @@
+"""Contacts in the equations of a group of bodies: their forces and stiffness, and what their multipliers take of a solve."""
+
+import warp as wp
+
+from hooke.math.blocks import add_block
+from hooke.solvers.vbd.body_contacts import (
+    BodyContacts,
+    ContactOptions,
+    contact_block,
+    contact_stiffness,
+    follow_force,
+    may_move,
+)
+from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.islands import Islands
+
+__all__ = ["SETTLED", "WHOLE", "contacts_of", "couple_contacts", "follow_contacts", "is_settled"]
+
+WHOLE, SETTLED = wp.constant(1), wp.constant(2)
+
+
+@wp.func
+def contacts_of(contacts: BodyContacts, b: int, part: int):
+    """What contacts add to the equations of a body: a wrench and stiffness; that of rows between groups counts twice."""
+    wrench, matrix = wp.spatial_vector(), wp.spatial_matrix()
+    for k in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[k]
+        if contacts.along[r] > 0.0:
+            first = contacts.body[r][0] == b
+            lever = wp.where(first, contacts.lever0[r], contacts.lever1[r])
+            f = wp.where(first, -1.0, 1.0) * contacts.push[r]
+            t = wp.cross(lever, f)
+            wrench += wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
+            share = wp.where((contacts.inside[r] & part) != 0, 1.0, 2.0)
+            matrix += contact_block(share * contact_stiffness(contacts, r), lever, lever)
+    return wrench, matrix
+
+
+@wp.func
+def block_between(islands: Islands, a: int, b: int):
+    """The block of two nodes of an island, a before b."""
+    found = int(-1)
+    for e in range(islands.block[a], islands.block_end[a]):
+        if islands.row[e] == b:
+            found = e
+    return found
+
+
+@wp.func
+def couple_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int):
+    """The blocks between a body and those that it touches as body 1, within the group."""
+    for k in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[k]
+        pair = contacts.body[r]
+        if contacts.along[r] > 0.0 and (contacts.inside[r] & part) != 0 and pair[1] == b and may_move(motion, pair[0]):
+            other, stiffness = islands.node_of_body[pair[0]], -contact_stiffness(contacts, r)
+            if other < n:
+                block = contact_block(stiffness, contacts.lever0[r], contacts.lever1[r])
+                add_block(block_between(islands, other, n), block, islands.lower)
+            else:
+                block = contact_block(stiffness, contacts.lever1[r], contacts.lever0[r])
+                add_block(block_between(islands, n, other), block, islands.lower)
+
+
+@wp.func
+def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, first: int, last: int,
+                    part: int, dt: float):  # fmt: skip
+    """Let the multipliers of a lone group take the forces, if no row is on another piece than it was solved for.
+
+    Before that the forces are those of a guess of what touches, and multipliers that follow them swing; so do those that follow the
+    forces between groups, which one solve does not settle. Whether they did.
+    """
+    changed = int(0)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            changed = changed | (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
+            for k in range(contacts.first[b], contacts.first[b + 1]):
+                r = contacts.row[k]
+                changed = changed | contacts.changed[r]
+                if (contacts.inside[r] & part) == 0 and contacts.along[r] > 0.0:
+                    changed = 1
+    if changed == 0:
+        for n in range(first, last):
+            b = islands.item[n]
+            if b >= 0:
+                for k in range(contacts.first[b], contacts.first[b + 1]):
+                    r = contacts.row[k]
+                    pair = contacts.body[r]
+                    if (contacts.inside[r] & part) != 0 and (pair[1] == b or not may_move(motion, pair[1])):
+                        follow_force(contacts, options, r, dt)
+    return 1 - changed
+
+
+@wp.func
+def is_settled(islands: Islands, contacts: BodyContacts, first: int, last: int):
+    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since."""
+    settled = int(1)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            if contacts.whole[b] != SETTLED:
+                settled = 0
+            else:
+                for k in range(contacts.first[b], contacts.first[b + 1]):
+                    if contacts.changed[contacts.row[k]] != 0:
+                        settled = 0
+    return settled
