@@ -6,7 +6,9 @@ import warp as wp
 
 import hooke
 from hooke.solvers import SolverVBD
+from tests.solvers.bodies import chain, move
 from tests.solvers.contacts import Run, ball, crate, world
+from tests.solvers.test_bodies_mimics import HINGES, loaded, two_joints
 from tests.support import GRAVITY, UPRIGHT, finalize
 
 
@@ -186,3 +188,19 @@ def test_forces_of_joints_are_in_the_balance():
     weight = weights(run.model)[0]
     assert run.solver.status.residual < 1e-3 * weight
     np.testing.assert_allclose(run.forces()[4].sum(axis=0) * [0, 0, 1], (0.0, 0.0, -weight * 0.5 / 0.8), rtol=5e-3)
+
+
+@pytest.mark.parametrize("joint", ["ball", "revolute"])
+def test_the_residual_says_whether_iterations_were_enough(joint):
+    """A chain that falls: balanced with ten iterations, and one of balls not with one."""
+    model = chain(6, 0.2, joint=joint)
+    weight = weights(model)[0]
+    assert move(model, 20, 1 / 100).solver.status.residual < 1e-4 * weight
+    if joint == "ball":
+        assert move(model, 20, 1 / 100, iterations=1).solver.status.residual > 1e-3 * weight
+
+
+def test_mimics_are_in_the_balance():
+    """A geared pair of hinges under a torque."""
+    model = two_joints(("revolute", "revolute"), (0.0, -2.0), options=HINGES)
+    assert loaded(model, [0.0, 3.0], 5).solver.status.residual < 1e-4
