@@ -204,3 +204,30 @@ def test_mimics_are_in_the_balance():
     """A geared pair of hinges under a torque."""
     model = two_joints(("revolute", "revolute"), (0.0, -2.0), options=HINGES)
     assert loaded(model, [0.0, 3.0], 5).solver.status.residual < 1e-4
+
+
+def test_what_slides_after_an_impact_felt_what_is_reported():
+    """A tilted crate falls on its corner: force times dt is the change of its momentum, in every step."""
+    b = world(mu=0.4)
+    crate(b, (0.0, 0.0, 0.25), rotation=(0.27, 0.08, 0.0, 0.9595))
+    run = Run(finalize(b), 1e-3)
+    weight, hardest = weights(run.model)[0], 0.0
+    for _ in range(150):
+        before = run.qd[0, :3]
+        run.step()
+        felt = (run.qd[0, :3] - before) * weight / GRAVITY / run.dt + (0.0, 0.0, weight)
+        hardest = max(hardest, np.abs(felt).max())
+        np.testing.assert_allclose(run.forces()[4].sum(axis=0), felt, atol=0.02 * weight)
+    assert hardest > 10.0 * weight
+
+
+def test_the_documented_formulation_reports_through_the_same_calls():
+    """A crate at rest: its weight, collected and as a wrench."""
+    b = world()
+    crate(b, (0.3, 0.0, 0.1))
+    run = Run(finalize(b), 1 / 240, rigid_compliant_alm=False, iterations=20).step(240)
+    weight = weights(run.model)[0]
+    assert run.forces()[4][:, 2].sum() == pytest.approx(weight, rel=0.02)
+    run.solver.update_contacts(run.contacts)
+    count = len(run.forces()[4])
+    np.testing.assert_allclose(run.contacts.force.numpy()[:count, :3], run.forces()[4], rtol=0.02, atol=0.02 * weight)

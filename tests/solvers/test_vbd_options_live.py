@@ -13,6 +13,7 @@ from tests.support import finalize, surface
 from .bodies import clamped, same_bodies
 from .scenes import add_cloth, same
 from .surfaces import run, two_sheets
+from .touching import boxes, touch
 
 DT = 0.01
 
@@ -82,11 +83,26 @@ ACTS_ON_CONTACTS = {
 }
 """The same of contacts between bodies, in a scene of a box that has sunk into the ground."""
 
-ACTS_ON_PAGE = (
-    "rigid_contact_history", "rigid_contact_stick_motion_eps", "rigid_contact_stick_freeze_translation_eps",
-    "rigid_contact_stick_freeze_angular_eps",
-)  # fmt: skip
-"""Arguments of the documented formulation, whose tests are in test_bodies_page_contacts.py."""
+ACTS_ON_PAGE = {
+    "rigid_contact_history": (True, {}),
+    "rigid_contact_stick_motion_eps": (0.0, {}),
+    "rigid_contact_stick_freeze_translation_eps": (0.0, {}),
+    "rigid_contact_stick_freeze_angular_eps": (0.0, {}),
+}
+"""The same in the documented formulation only, in a scene of two boxes that fall on each other."""
+
+MORE_ON_PAGE = {
+    "rigid_contact_hard": (False, {}),
+    "rigid_avbd_contact_alpha": (0.1, {}),
+    "iterations": (3, {}),
+    "friction_epsilon": (10.0, {"rigid_contact_hard": False}),
+    "rigid_avbd_alpha": (0.1, {}),
+    "rigid_avbd_gamma": (0.0, {"rigid_contact_history": True}),
+    "rigid_avbd_beta": (1e5, {}),
+    "rigid_avbd_linear_beta": (1e5, {}),
+    "rigid_contact_k_start": (1.0, {"rigid_avbd_beta": 1e5}),
+}
+"""Arguments that act there, too."""
 
 PARAMETERS = [p for p in inspect.signature(SolverVBD.__init__).parameters.values() if p.name not in ("self", "model")]
 
@@ -132,8 +148,9 @@ def test_arguments_that_act(model, name):
 
 
 @pytest.mark.parametrize("name", EXEMPT)
-def test_arguments_that_are_exempt(model, cloths, name):
+def test_arguments_that_are_exempt(model, cloths, stack, name):
     assert same(moved(model, **{name: EXEMPT[name]}), moved(model))
+    assert same_bodies(stacked(stack, **{name: EXEMPT[name]}), stacked(stack))
     assert same(collided(cloths, **{name: EXEMPT[name]}), collided(cloths))
 
 
@@ -189,6 +206,30 @@ def test_arguments_that_act_on_contacts(model, name):
     assert same(moved(model, **{name: value}), moved(model))
 
 
+@pytest.fixture(scope="module")
+def stack():
+    return boxes(2, drop=0.0005, angle=0.1, mu=0.3)
+
+
+def stacked(stack, change=None, **options):
+    """The last state of two boxes that have fallen on each other; ``change`` (solver) is called halfway."""
+    options = {"rigid_compliant_alm": False, **options}
+    half = touch(stack, 10, DT, **options)
+    if change is not None:
+        change(half.solver)
+    more = {"solver": half.solver, "state": half.state, "pipeline": half.pipeline, "contacts": half.contacts}
+    return touch(stack, 10, DT, **more).state
+
+
+@pytest.mark.parametrize("name", [*ACTS_ON_PAGE, *MORE_ON_PAGE])
+def test_arguments_that_act_in_the_documented_formulation(stack, name):
+    value, others = {**ACTS_ON_PAGE, **MORE_ON_PAGE}[name]
+    default = next(p.default for p in PARAMETERS if p.name == name)
+    result = stacked(stack, **{**others, name: value})
+    assert not same_bodies(result, stacked(stack, **{**others, name: default}))
+    assert np.isfinite(result.body_q.numpy()).all()
+
+
 def value_off(name, value):
     """Maps must name what there is."""
     return {0: [1]} if name.endswith("_map") else value
@@ -204,3 +245,11 @@ def test_attributes_that_are_changed_between_steps(model, name, value, others):
     assert not same(result, moved(model, **others))
     assert not same(result, moved(model, **others, **{name: value}))
     assert np.isfinite(result.particle_q.numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["friction_epsilon", "rigid_avbd_linear_beta", "rigid_contact_k_start"])
+def test_attributes_that_are_changed_between_steps_of_bodies(stack, name):
+    value, others = MORE_ON_PAGE[name]
+    result = stacked(stack, change=lambda solver: setattr(solver, name, value), **others)
+    assert not same_bodies(result, stacked(stack, **others))
+    assert not same_bodies(result, stacked(stack, **others, **{name: value}))

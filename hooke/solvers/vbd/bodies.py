@@ -58,11 +58,14 @@ class RigidBodies:
         coordinates = wp.zeros(max(1, tables["joint_coord"].count), dtype=wp.float32, device=device)
         applied = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
-        self.contacts = RigidContacts(model, tables, options, recorder)
+        self.contacts = self._make_contacts()
         self._began = wp.zeros(bodies, dtype=wp.transform, device=device)
         self._no_wrench = wp.zeros(0, dtype=wp.spatial_vector, device=device)
         self.hard = wp.array(self._authored_hardness(), dtype=wp.int32, device=device)
         self.bind()
+
+    def _make_contacts(self) -> Any:
+        return RigidContacts(self._model, self._tables, self._options, self._recorder)
 
     # ---- binding to the model
 
@@ -138,6 +141,12 @@ class RigidBodies:
 
     # ---- the step
 
+    def prepare(self, contacts: Any) -> None:
+        """Before a step is launched: nothing here; rows are found again by what touches."""
+
+    def hold_history(self, update: bool) -> None:
+        """Whether the next step takes rows anew; here every step does, and finds what it kept of them."""
+
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
@@ -188,7 +197,7 @@ class RigidBodies:
         turn.dt, turn.last = dt, int(number == iterations - 1)
         groups = [(0, self._islands, self._island_count)]
         if contacts is not None:
-            groups = self.contacts.judge(contacts, self._motion, number, dt)
+            groups = self.contacts.judge(self._motion, number, dt)
         for part, islands, count in groups:
             turn.part = part
             inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]

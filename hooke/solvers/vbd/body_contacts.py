@@ -25,7 +25,7 @@ from hooke.model.contacts import RigidRows
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "NEAR", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
+    "BOTH", "LIVE", "NEAR", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
     "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
 ]  # fmt: skip
 
@@ -39,6 +39,7 @@ TRIFLE = wp.constant(2.0e-5)  # of what the way it may close does to its force: 
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
+LIVE = wp.constant(16)  # rows that a thread does at a time
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 
 
@@ -57,12 +58,14 @@ class ContactOptions:
 class BodyContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order.
 
+    ``live`` are the ``number[0]`` rows that may act in the step, in no order.
     Of rows: ``body`` is (-1, -1) for one without effect; ``mass`` is what a row moves, ``reach`` the way that it may close in the step,
     ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of the groupings it is
     within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same without its bounds,
     ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
     ``state`` is the piece of (2), ``changed`` whether it is another one than that of the solve before and that matters, ``trust`` the
-    share of the load that the last iteration did not change.
+    share of the load that the last iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the
+    load.
 
     Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
     that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before.
@@ -85,6 +88,7 @@ class BodyContacts:
     began: wp.array(dtype=wp.float32)
     force: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
+    felt: wp.array(dtype=wp.vec3)
     push: wp.array(dtype=wp.vec3)
     trial: wp.array(dtype=wp.vec3)
     limit: wp.array(dtype=wp.float32)
@@ -98,6 +102,8 @@ class BodyContacts:
     inside: wp.array(dtype=wp.int32)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
+    live: wp.array(dtype=wp.int32)
+    number: wp.array(dtype=wp.int32)
     lone: wp.array(dtype=wp.int32)
     whole: wp.array(dtype=wp.int32)
     total: wp.array(dtype=wp.float32)
@@ -294,31 +300,34 @@ def follow_force(contacts: BodyContacts, options: ContactOptions, r: int, dt: fl
         contacts.trial[r] = load + more
 
 
+@wp.func
+def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContacts, r: int, number: int, dt: float):
+    """(2) of a row, where the bodies are before iteration ``number``."""
+    pair = contacts.body[r]
+    if number > 0 and options.beta > 0.0:
+        u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+        depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
+        contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
+    found = contact_force(contacts, motion, r, number, dt)
+    trifle = TRIFLE * contacts.grip[r] * contacts.reach[r]
+    changed = found.state != contacts.state[r] and wp.length(found.f - contacts.load[r]) > trifle
+    contacts.changed[r] = wp.where(number == 0 or changed, 1, 0)
+    contacts.state[r] = found.state
+    contacts.load[r] = found.f
+    contacts.push[r] = found.push
+    contacts.trial[r] = found.trial
+    contacts.limit[r] = found.limit
+    contacts.slide[r] = found.slide
+    contacts.drag[r] = found.drag
+    contacts.along[r] = found.along
+    contacts.across[r] = found.across
+
+
 @wp.kernel(enable_backward=False)
-def judge_contacts(
-    work: Work, rows: RigidRows, options: ContactOptions, motion: BodyMotion, number: int, dt: float, contacts: BodyContacts
-):  # fmt: skip
-    """(2) of every row, where the bodies are before iteration ``number``."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            pair = contacts.body[r]
-            if pair[0] >= 0 or pair[1] >= 0:
-                if number > 0 and options.beta > 0.0:
-                    u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
-                    depth = -(contacts.gap[r] + wp.dot(contacts.normal[r], u))
-                    contacts.stiffness[r] = wp.min(contacts.most[r], contacts.stiffness[r] + options.beta * wp.max(depth, 0.0))
-                found = contact_force(contacts, motion, r, number, dt)
-                trifle = TRIFLE * contacts.grip[r] * contacts.reach[r]
-                changed = found.state != contacts.state[r] and wp.length(found.f - contacts.load[r]) > trifle
-                contacts.changed[r] = wp.where(number == 0 or changed, 1, 0)
-                contacts.state[r] = found.state
-                contacts.load[r] = found.f
-                contacts.push[r] = found.push
-                contacts.trial[r] = found.trial
-                contacts.limit[r] = found.limit
-                contacts.slide[r] = found.slide
-                contacts.drag[r] = found.drag
-                contacts.along[r] = found.along
-                contacts.across[r] = found.across
-        r = next_item(work, r)
+def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, number: int, dt: float, contacts: BodyContacts):
+    """(2) of every row that may act."""
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            judge_row(options, motion, contacts, contacts.live[i], number, dt)
+        block = next_item(work, block)

@@ -14,6 +14,7 @@ from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Shapes
 from hooke.solvers.vbd.body_contacts import (
     BOTH,
+    LIVE,
     NEAR,
     SURELY,
     TINY,
@@ -26,11 +27,11 @@ from hooke.solvers.vbd.body_contacts import (
     penalty_of,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.row_lists import sort_rows
 
 __all__ = ["ContactPast", "begin_contacts", "finish_contacts", "forget_contacts", "list_contacts", "remember_lists", "set_penalties",
            "sort_contacts", "weigh_contacts"]  # fmt: skip
 
-FEW_ROWS = wp.constant(24)
 AROUND = wp.constant(4.0)  # ways of a step within which a row is looked at
 THROWN = wp.constant(2.0)  # acceleration over gravity that forces taken over may cause
 ROUNDING = wp.constant(1.0e-3)
@@ -136,26 +137,40 @@ def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: 
 
 
 @wp.func
-def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, fall: float,
+def way_to_close(contacts: BodyContacts, motion: BodyMotion, r: int, a: int, b: int, fall: float, dt: float):
+    """The way that a row may close in a step, and how far it may move in any direction."""
+    v = point_velocity(motion, b, contacts.lever1[r]) - point_velocity(motion, a, contacts.lever0[r])
+    return dt * wp.max(-wp.dot(contacts.normal[r], v), 0.0) + fall, AROUND * (dt * wp.length(v) + fall)
+
+
+@wp.func
+def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, reach: float,
               dt: float):  # fmt: skip
-    """Whether a row may act in this step, and the mass that it moves; the bodies of one that may are counted."""
+    """The mass that a row moves, and what it can do in a step; its bodies are counted."""
     n, gap = contacts.normal[r], contacts.gap[r]
-    arm0, arm1 = contacts.lever0[r], contacts.lever1[r]
-    v = point_velocity(motion, b, arm1) - point_velocity(motion, a, arm0)
-    reach = dt * wp.max(-wp.dot(n, v), 0.0) + fall
+    w0 = inverse_mass(bodies, motion, a, n, contacts.lever0[r])
+    contacts.body[r] = wp.vec2i(a, b)
+    contacts.mass[r] = 1.0 / (w0 + inverse_mass(bodies, motion, b, n, contacts.lever1[r]))
+    contacts.reach[r] = reach
+    contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
     near = gap <= reach or wp.length_sq(kept) > 0.0
-    if near or gap <= AROUND * (dt * wp.length(v) + fall):
-        contacts.body[r] = wp.vec2i(a, b)
-        contacts.mass[r] = 1.0 / (inverse_mass(bodies, motion, a, n, arm0) + inverse_mass(bodies, motion, b, n, arm1))
-        contacts.reach[r] = reach
-        contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
-        contacts.inside[r] = wp.where(near, NEAR, 0)
-        if may_move(motion, a):
-            take_number(a, contacts.filled)
-        if may_move(motion, b):
-            take_number(b, contacts.filled)
-        if not (may_move(motion, a) and may_move(motion, b)):
-            contacts.inside[r] = contacts.inside[r] | BOTH
+    contacts.inside[r] = wp.where(near, NEAR, 0)
+    contacts.live[take_number(0, contacts.number)] = r
+    if may_move(motion, a):
+        take_number(a, contacts.filled)
+    if may_move(motion, b):
+        take_number(b, contacts.filled)
+    if not (may_move(motion, a) and may_move(motion, b)):
+        contacts.inside[r] = contacts.inside[r] | BOTH
+
+
+@wp.func
+def fill_row(contacts: BodyContacts, shapes: Shapes, options: ContactOptions, r: int, s: int, t: int):
+    """Material of a row, and how deep it may stay."""
+    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
+    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
+    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
+    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
 
 
 @wp.kernel(enable_backward=False)
@@ -163,32 +178,33 @@ def begin_contacts(
     work: Work, rows: RigidRows, shapes: Shapes, bodies: Bodies, motion: BodyMotion, past: ContactPast, options: ContactOptions,
     gravity: wp.array(dtype=wp.vec3), dt: float, contacts: BodyContacts,
 ):  # fmt: skip
-    """Geometry, material and multiplier of every row, and how many rows each body has."""
+    """Geometry, material and multiplier of every row that may act in a step, and how many rows each body has."""
     r = first_item(work, wp.tid())
     while r >= 0:
         contacts.body[r] = wp.vec2i(-1, -1)
         contacts.load[r] = wp.vec3(0.0)
+        contacts.felt[r] = wp.vec3(0.0)
         contacts.changed[r] = 0
         if r < live_count(rows):
             s, t = rows.shape0[r], rows.shape1[r]
             if s >= 0 and t >= 0:
                 a, b = shapes.body[s], shapes.body[t]
                 if may_move(motion, a) or may_move(motion, b):
-                    place_row(contacts, bodies, motion, rows, r, a, b)
-                    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
-                    contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
-                    contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
-                    contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
-                    owner = b
+                    owner = int(b)
                     if not may_move(motion, b):
-                        owner = a
-                    fall, n = fall_of(bodies, gravity, owner, dt), contacts.normal[r]
-                    kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
-                    kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
-                    if options.hard == 0:
-                        kept = kept - wp.dot(kept, n) * n
-                    contacts.force[r] = kept
-                    begin_row(contacts, bodies, motion, r, a, b, kept, fall, dt)
+                        owner = int(a)
+                    place_row(contacts, bodies, motion, rows, r, a, b)
+                    fall = fall_of(bodies, gravity, owner, dt)
+                    reach, around = way_to_close(contacts, motion, r, a, b, fall, dt)
+                    if contacts.gap[r] <= around:
+                        fill_row(contacts, shapes, options, r, s, t)
+                        n = contacts.normal[r]
+                        kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
+                        kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
+                        if options.hard == 0:
+                            kept = kept - wp.dot(kept, n) * n
+                        contacts.force[r] = kept
+                        begin_row(contacts, bodies, motion, r, a, b, kept, reach, dt)
         r = next_item(work, r)
 
 
@@ -198,36 +214,26 @@ def put_row(contacts: BodyContacts, b: int, r: int):
 
 
 @wp.kernel(enable_backward=False)
-def list_contacts(work: Work, rows: RigidRows, motion: BodyMotion, contacts: BodyContacts):
+def list_contacts(work: Work, motion: BodyMotion, contacts: BodyContacts):
     """The rows of every body, in no order."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            r = contacts.live[i]
             pair = contacts.body[r]
             if may_move(motion, pair[0]):
                 put_row(contacts, pair[0], r)
             if may_move(motion, pair[1]):
                 put_row(contacts, pair[1], r)
-        r = next_item(work, r)
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)
 def sort_contacts(work: Work, contacts: BodyContacts):
-    """The rows of every body in increasing order (Shell's sort), so that sums do not depend on who came first."""
+    """The rows of every body in increasing order, so that sums do not depend on who came first."""
     b = first_item(work, wp.tid())
     while b >= 0:
-        first, last = contacts.first[b], contacts.first[b + 1]
-        stride = int(1)
-        while stride < (last - first) // FEW_ROWS:
-            stride = 3 * stride + 1
-        while stride > 0:
-            for i in range(first + stride, last):
-                value, at = 1 * contacts.row[i], int(i)
-                while at - stride >= first and contacts.row[wp.max(at - stride, first)] > value:
-                    contacts.row[at] = contacts.row[at - stride]
-                    at -= stride
-                contacts.row[at] = value
-            stride = stride // 3
+        sort_rows(contacts.row, contacts.first[b], contacts.first[b + 1])
         b = next_item(work, b)
 
 
@@ -259,27 +265,31 @@ def weigh_contacts(
         b = next_item(work, b)
 
 
+@wp.func
+def set_penalty(contacts: BodyContacts, motion: BodyMotion, options: ContactOptions, r: int, dt: float):
+    """What is left of the multiplier of a row, and its stiffness."""
+    pair = contacts.body[r]
+    for side in range(2):
+        if may_move(motion, pair[side]):
+            contacts.force[r] = wp.min(1.0, contacts.bears[pair[side]]) * contacts.force[r]
+    contacts.began[r] = wp.length(contacts.force[r])
+    contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
+    if options.hard != 0:
+        contacts.most[r] = contacts.grip[r]
+        contacts.damping[r] = 0.0
+    contacts.stiffness[r] = contacts.most[r]
+    if options.beta > 0.0:
+        contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
+
+
 @wp.kernel(enable_backward=False)
-def set_penalties(
-    work: Work, rows: RigidRows, motion: BodyMotion, options: ContactOptions, dt: float, contacts: BodyContacts
-):  # fmt: skip
-    """What is left of the multiplier of every row, and its stiffness, once it is known which are within groups."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        pair = contacts.body[r]
-        if r < live_count(rows) and (pair[0] >= 0 or pair[1] >= 0):
-            for side in range(2):
-                if may_move(motion, pair[side]):
-                    contacts.force[r] = wp.min(1.0, contacts.bears[pair[side]]) * contacts.force[r]
-            contacts.began[r] = wp.length(contacts.force[r])
-            contacts.grip[r] = penalty_of(contacts, r, wp.dot(contacts.force[r], contacts.normal[r]), dt)
-            if options.hard != 0:
-                contacts.most[r] = contacts.grip[r]
-                contacts.damping[r] = 0.0
-            contacts.stiffness[r] = contacts.most[r]
-            if options.beta > 0.0:
-                contacts.stiffness[r] = wp.min(contacts.most[r], options.k_start)
-        r = next_item(work, r)
+def set_penalties(work: Work, motion: BodyMotion, options: ContactOptions, dt: float, contacts: BodyContacts):
+    """Multipliers and stiffness of all rows that may act, once it is known which are within groups."""
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            set_penalty(contacts, motion, options, contacts.live[i], dt)
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)
@@ -287,21 +297,20 @@ def finish_contacts(
     work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
 ):  # fmt: skip
     """The forces at the end of a step, and what the next one needs of them."""
-    r = first_item(work, wp.tid())
-    while r >= 0:
-        if r < live_count(rows):
-            pair = contacts.body[r]
-            past.feature[r] = -1
-            if pair[0] >= 0 or pair[1] >= 0:
-                if contacts.changed[r] != 2:
-                    keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
-                past.feature[r] = feature_of(rows, r)
-                past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
-                past.normal[r] = contacts.normal[r]
-                most = SURELY * (contacts.blow[r] + contacts.began[r])
-                trusted = contacts.trust[r] * contacts.load[r]
-                past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
-        r = next_item(work, r)
+    block = first_item(work, wp.tid())
+    while block >= 0:
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+            r = contacts.live[i]
+            if contacts.changed[r] != 2:
+                keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
+                contacts.felt[r] = contacts.load[r]
+            past.feature[r] = feature_of(rows, r)
+            past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
+            past.normal[r] = contacts.normal[r]
+            most = SURELY * (contacts.blow[r] + contacts.began[r])
+            trusted = contacts.trust[r] * contacts.load[r]
+            past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
+        block = next_item(work, block)
 
 
 @wp.kernel(enable_backward=False)

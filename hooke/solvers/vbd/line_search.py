@@ -93,12 +93,17 @@ def step_fraction(islands: Islands, contacts: BodyContacts, motion: BodyMotion, 
 
 @wp.func
 def keep_loads(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, a: float):
-    """After the last solve: forces of rows within the group as they entered it, not as they would follow from what it left."""
+    """After the last solve: forces of rows within the group as they entered it, not as they would follow from what it left.
+
+    What bodies felt after a whole step are the forces of the pieces; after less they are in balance with none.
+    """
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 if (contacts.inside[r] & part) != 0 and owns_row(contacts, motion, r, b, part):
-                    f = cone_force(contacts, r, a * step_of_row(islands, contacts, motion, r, first, last))
+                    du = a * step_of_row(islands, contacts, motion, r, first, last)
+                    f = cone_force(contacts, r, du)
+                    contacts.felt[r] = wp.where(a == 1.0, contacts.push[r] - contact_stiffness(contacts, r) * du, f)
                     keep_load(contacts, r, f)

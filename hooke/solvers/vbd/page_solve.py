@@ -1,6 +1,6 @@
 """Sweeps over bodies, one colour at a time, in the formulation of the documented page (``rigid_compliant_alm=False``).
 
-Every body takes a Newton step on the 6x6 block of its inertia and its joints, H delta = forces, with the inertial parts
+Every body takes a Newton step on the 6x6 block of its inertia, its joints and its contacts, H delta = forces, with the inertial parts
 
     f = m (com* - com) / h^2,     t = R I theta / h^2,     theta = rotation vector of q^-1 q*,     I_w / h^2 in H,
 
@@ -30,6 +30,8 @@ from hooke.solvers.vbd.body_motion import begin_bodies
 from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
 from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions
 from hooke.solvers.vbd.joint_rows import begin_joints
+from hooke.solvers.vbd.page_contacts import PageContacts, PageLoads, is_resting
+from hooke.solvers.vbd.page_rigid_contacts import PageRigidContacts
 from hooke.solvers.vbd.page_rows import (
     PageBend,
     PageBodyMotion,
@@ -68,7 +70,7 @@ def turned_pose(q: wp.quat, half: wp.vec3, com: wp.vec3, local: wp.vec3):
 def predict_page(
     work: Work, bodies: Bodies, gravity: wp.array(dtype=wp.vec3), body_q: wp.array(dtype=wp.transform),
     body_qd: wp.array(dtype=wp.spatial_vector), body_f: wp.array(dtype=wp.spatial_vector), applied: wp.array(dtype=wp.spatial_vector),
-    known: wp.array(dtype=wp.int32), system: PageSystem, dt: float, motion: PageBodyMotion,
+    known: wp.array(dtype=wp.int32), system: PageSystem, dt: float, motion: PageBodyMotion, loads: PageLoads,
 ):  # fmt: skip
     """The semi-implicit prediction, which is the first guess; explicit in the gyroscopic moment."""
     b = first_item(work, wp.tid())
@@ -92,6 +94,10 @@ def predict_page(
             omega = wp.quat_rotate(q, omega + dt * (bodies.inv_inertia[b] * torque))
             motion.target[b] = turned_pose(q, 0.5 * dt * omega, wp.transform_point(start, bodies.com[b]) + dt * v, bodies.com[b])
         motion.q[b] = motion.target[b]
+        loads.force[b] = wp.spatial_vector()
+        loads.ll[b] = wp.mat33()
+        loads.al[b] = wp.mat33()
+        loads.aa[b] = wp.mat33()
         b = next_item(work, b)
 
 
@@ -141,7 +147,7 @@ def block_of(w: PageWrench):
 @wp.kernel(enable_backward=False)
 def sweep_page(
     work: Work, color: wp.array(dtype=wp.int32), options: JointOptions, joints: Joints, dofs: JointDofs, bodies: Bodies,
-    inputs: JointInputs, memory: PageMemory, system: PageSystem, dt: float, motion: PageBodyMotion,
+    inputs: JointInputs, memory: PageMemory, loads: PageLoads, system: PageSystem, dt: float, motion: PageBodyMotion,
 ):  # fmt: skip
     """A Newton step of every body of a colour, in place."""
     i = first_item(work, wp.tid())
@@ -153,11 +159,12 @@ def sweep_page(
             w = PageWrench()
             scale = 1.0 / (dt * dt)
             turn = wp.quat_to_matrix(q)
-            w.f = (scale * bodies.mass[b]) * (wp.transform_point(target, bodies.com[b]) - com)
+            w.f = wp.spatial_top(loads.force[b]) + (scale * bodies.mass[b]) * (wp.transform_point(target, bodies.com[b]) - com)
             theta = rotation_vector(wp.normalize(wp.quat_inverse(q) * wp.transform_get_rotation(target)))
-            w.t = scale * (turn * (bodies.inertia[b] * theta))
-            w.ll = (scale * bodies.mass[b]) * wp.identity(n=3, dtype=wp.float32)
-            w.aa = scale * (turn * bodies.inertia[b] * wp.transpose(turn))
+            w.t = wp.spatial_bottom(loads.force[b]) + scale * (turn * (bodies.inertia[b] * theta))
+            w.ll = loads.ll[b] + (scale * bodies.mass[b]) * wp.identity(n=3, dtype=wp.float32)
+            w.al = 1.0 * loads.al[b]
+            w.aa = loads.aa[b] + scale * (turn * bodies.inertia[b] * wp.transpose(turn))
             for k in range(system.first[b], system.first[b + 1]):
                 j = system.source[k] / 2
                 if acts_on_page(joints, j):
@@ -190,13 +197,15 @@ def update_page(
 
 @wp.kernel(enable_backward=False)
 def finish_page(
-    work: Work, bodies: Bodies, given_q: wp.array(dtype=wp.transform), dt: float, motion: PageBodyMotion,
+    work: Work, bodies: Bodies, contacts: PageContacts, given_q: wp.array(dtype=wp.transform), dt: float, motion: PageBodyMotion,
     body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), known: wp.array(dtype=wp.int32),
     previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
     """Poses, velocities of the way from X^-, and X^- for the next step."""
     b = first_item(work, wp.tid())
     while b >= 0:
+        if is_resting(contacts, motion, b):
+            motion.q[b] = motion.previous[b]
         v = (wp.transform_point(motion.q[b], bodies.com[b]) - wp.transform_point(motion.previous[b], bodies.com[b])) / dt
         omega = turn_rate(motion, b, dt)
         began[b] = given_q[b]
@@ -251,6 +260,9 @@ class PageBodies(RigidBodies):
         self._page_memory = allocate(PageMemory, tables["joint"].count, device)
         super().__init__(model, tables, workspace, options, recorder)
 
+    def _make_contacts(self) -> PageRigidContacts:
+        return PageRigidContacts(self._model, self._tables, self._options, self._recorder)
+
     def bind(self) -> None:
         """As of the default formulation; and rest rotations and angles of joints, the colours."""
         super().bind()
@@ -297,9 +309,12 @@ class PageBodies(RigidBodies):
             angle[j, 3 : 3 + angular] = q[start + linear : start + linear + angular]
         self._page_memory.angle.assign(angle)
 
-    def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> None:
-        """None: contacts are not solved."""
-        return
+    def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> tuple[wp.array, wp.array] | None:
+        """The force [N] on body 1 of every row of the buffer of the last step, and where it acts [m]; None if that has not solved them.
+
+        Damping, and of soft rows all, is that between the poses ``body_q_prev`` and ``body_q``; without them that of the last step.
+        """
+        return self.contacts.read(contacts, body_q, body_q_prev, dt)
 
     def measure_imbalance(self, contacts: Any, dt: float) -> float:
         """0: sweeps with penalties end where their number ends, and what they leave is not measured."""
@@ -310,7 +325,15 @@ class PageBodies(RigidBodies):
         """The kernels of a step."""
         joints = [begin_bodies, begin_joints, begin_page, update_page] if self._joint_count else []
         joints += [remember_page_bends] if self._hysteresis.acts else []
-        return [predict_page, sweep_page, finish_page, *joints]
+        return [predict_page, sweep_page, finish_page, *joints, *self.contacts.kernels]
+
+    def prepare(self, contacts: Any) -> None:
+        """Before a step is launched: whether it takes rows of contacts anew."""
+        self.contacts.prepare(contacts)
+
+    def hold_history(self, update: bool) -> None:
+        """Whether the next step takes rows of contacts anew."""
+        self.contacts.update = update
 
     def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
@@ -322,7 +345,8 @@ class PageBodies(RigidBodies):
             launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
         inputs = [bodies.struct, self._model.gravity, state.body_q, state.body_qd, force, self._memory.applied, w.body_known]
-        launch(predict_page, bodies.count, [*inputs, self._system, dt], [self._page])
+        launch(predict_page, bodies.count, [*inputs, self._system, dt], [self._page, self.contacts.loads])
+        self.contacts.begin(contacts, state.body_q, self._page)
         if self._joint_count:
             launch(begin_page, self._joint_count, [*self._page_tables, self._page], [self._page_memory])
 
@@ -334,20 +358,26 @@ class PageBodies(RigidBodies):
     def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
-            inputs = [color, *self._page_tables, self._page_memory, self._system, dt]
+            self.contacts.push(color, contacts, self._page, dt)
+            inputs = [color, *self._page_tables, self._page_memory, self.contacts.loads, self._system, dt]
             self._recorder.launch(sweep_page, len(color), inputs, [self._page])
+        self.contacts.iterated(contacts, self._page)
         if self._joint_count:
             self._recorder.launch(update_page, self._joint_count, [*self._page_tables, self._page, dt], [self._page_memory])
 
     def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
         w, bodies = self._workspace, self._tables["body"]
+        self.contacts.finish(contacts, self._page, dt)
+        outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
+        self._recorder.launch(
+            finish_page, bodies.count, [bodies.struct, self.contacts.view(contacts), states[0].body_q, dt], outputs
+        )
         if self._hysteresis.acts:
             self._recorder.launch(remember_page_bends, self._joint_count, [*self._page_tables, self._page], [self._page_memory])
-        outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
-        self._recorder.launch(finish_page, bodies.count, [bodies.struct, states[0].body_q, dt], outputs)
 
     def reset(self, selected: wp.array) -> None:
-        """Forget multipliers, penalties and hysteresis of joints in selected worlds."""
+        """Forget multipliers, penalties and hysteresis of joints, and multipliers and penalties of contacts, in selected worlds."""
+        self.contacts.reset(selected)
         if self._joint_count:
             inputs = [self._tables["joint"].arrays["world"], selected]
             self._recorder.launch(forget_page, self._joint_count, inputs, [self._page_memory])

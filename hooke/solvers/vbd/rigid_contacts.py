@@ -10,7 +10,7 @@ import warp as wp
 from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
 from hooke.solvers.vbd.body_balance import place_loads
-from hooke.solvers.vbd.body_contacts import BodyContacts, ContactOptions, judge_contacts
+from hooke.solvers.vbd.body_contacts import LIVE, BodyContacts, ContactOptions, judge_contacts
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.bounces import Restitution
 from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups, room_of
@@ -117,6 +117,7 @@ class RigidContacts:
         room = max(1, rows)
         sizes = self._bodies + 1
         given = {name: wp.zeros(sizes, dtype=wp.int32, device=self._device) for name in _BY_BODY}
+        given["number"] = wp.zeros(1, dtype=wp.int32, device=self._device)
         given |= {name: wp.zeros(sizes, dtype=wp.float32, device=self._device) for name in ("total", "bears")}
         lists = wp.zeros(2 * room, dtype=wp.int32, device=self._device)
         self.rows = allocate(BodyContacts, room, self._device, row=lists, **given)
@@ -153,11 +154,11 @@ class RigidContacts:
         """The rows at the start of a step, and the groups."""
         launch, shapes, bodies = self._recorder.launch, self._tables["shape"].struct, self._tables["body"].struct
         rows, count, options = rigid_rows(contacts), contacts.rigid_contact_max, self.options
-        self._recorder.alone(self.rows.filled.zero_)
+        self._recorder.alone(self._clear)
         inputs = [rows, shapes, bodies, motion, self._past, options, self._model.gravity, dt]
         launch(begin_contacts, count, inputs, [self.rows], grain=FEW)
         self._recorder.alone(self._scan)
-        launch(list_contacts, count, [rows, motion], [self.rows], grain=FEW)
+        launch(list_contacts, self._blocks, [motion], [self.rows], grain=FEW)
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
@@ -167,7 +168,16 @@ class RigidContacts:
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
-        launch(set_penalties, count, [rows, motion, options, dt], [self.rows], grain=FEW)
+        launch(set_penalties, self._blocks, [motion, options, dt], [self.rows], grain=FEW)
+
+    @property
+    def _blocks(self) -> int:
+        """Blocks of rows that there is room for."""
+        return -(-self.room // int(LIVE))
+
+    def _clear(self) -> None:
+        self.rows.filled.zero_()
+        self.rows.number.zero_()
 
     def _scan(self) -> None:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
@@ -180,19 +190,17 @@ class RigidContacts:
         else:
             self.restitution.begin(contacts, motion, self._past, self.rows, dt)
 
-    def judge(self, contacts: Any, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
+    def judge(self, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
         """Before iteration ``number``: the forces of all rows; and what to solve: bit of the grouping, islands, their largest number."""
-        inputs = [rigid_rows(contacts), self.options, motion, number, dt]
-        self._recorder.launch(judge_contacts, contacts.rigid_contact_max, inputs, [self.rows], grain=FEW)
+        self._recorder.launch(judge_contacts, self._blocks, [self.options, motion, number, dt], [self.rows], grain=FEW)
         part = 1 + number % 2
         small = (part, self._second if number % 2 else self._first, self._counts[0])
         return [small] if self.large is None else [small, (part, self.large, self._counts[1])]
 
     def finish(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
         """The forces at the end of a step."""
-        count = contacts.rigid_contact_max
         launch = self._recorder.launch
-        launch(finish_contacts, count, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
+        launch(finish_contacts, self._blocks, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
         self.restitution.finish(contacts, motion, self.rows, dt)
         launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
 
@@ -203,7 +211,7 @@ class RigidContacts:
         count, device = contacts.rigid_contact_max, self._device
         inputs = [whole_work(0, count), rigid_rows(contacts), motion, self.rows]
         wp.launch(place_loads, dim=1 if device.is_cpu else count, inputs=inputs, outputs=[self._point], device=device)
-        return self.rows.load, self._point
+        return self.rows.felt, self._point
 
     def reset(self, selected: wp.array) -> None:
         """Forget rows of selected worlds."""

@@ -37,6 +37,7 @@ from hooke.solvers.vbd.contacts import (
 )
 from hooke.solvers.vbd.features import FeatureContacts
 from hooke.solvers.vbd.finish import finish_vertices
+from hooke.solvers.vbd.history import ContactHistory
 from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.page_solve import PageBodies
@@ -55,7 +56,7 @@ _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
 
-class SolverVBD(JointModes, ContactForces, SolverBase):
+class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
     Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
@@ -201,6 +202,8 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
         Raises:
             ValueError: ``dt`` is not positive and finite, an array of a state has the wrong length or device, contacts are on another
                 device, or ``model.soft_contact_ke``, ``_kd`` or ``_mu`` is negative or not finite.
+            RuntimeError: ``rigid_contact_history`` is set and the contacts are not matched, or there are more during a capture than
+                there is room for.
         """
         check_step(self, state_in, state_out, contacts, dt)
         if not captured_by_user(self.device):
@@ -314,6 +317,10 @@ class SolverVBD(JointModes, ContactForces, SolverBase):
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
             launch_directly(self._rigid.contacts.reserve, contacts.rigid_contact_max)
+        names = ("friction_epsilon", "rigid_avbd_linear_beta", "rigid_contact_k_start")
+        self._given |= {name: getattr(self, name) for name in names}
+        if self._rigid is not None:
+            self._rigid.prepare(contacts)
 
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
