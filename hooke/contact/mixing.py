@@ -2,7 +2,7 @@
 
 import warp as wp
 
-__all__ = ["mix_damping", "mix_friction", "mix_stiffness"]
+__all__ = ["mix_damping", "mix_friction", "mix_restitution", "mix_stiffness"]
 
 
 @wp.func
@@ -18,3 +18,9 @@ def mix_damping(a: float, b: float):
 @wp.func
 def mix_friction(a: float, b: float):
     return wp.sqrt(a * b)
+
+
+@wp.func
+def mix_restitution(a: float, b: float):
+    """The larger, so that a ball of rubber bounces on everything."""
+    return wp.max(a, b)

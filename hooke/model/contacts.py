@@ -86,7 +86,7 @@ class Contacts:
         rigid_contact_margin1: The same of shape 1.
         rigid_contact_point_id: Feature of the pair that the row stands for, int32: the same from pass to pass.
         rigid_contact_tids: Candidate pair of each row, int32.
-        rigid_contact_force: Not used, vec3.
+        rigid_contact_force: Force [N] on the body of shape 1, world axes, vec3; ``SolverVBD.collect_rigid_contact_forces`` writes it.
         rigid_contact_match_index: With matching: row of the pass before that is the same contact, -1 where the pair of shapes had none,
             -2 where it had none near enough.
         rigid_contact_match_generation: With matching: ``contact_generation`` of the pass that wrote it, int32 (1,); -1 before any.

@@ -29,8 +29,10 @@ class Status:
 
     @functools.cached_property
     def residual(self) -> float | None:
-        """Largest force imbalance of a particle at the end of the step [N]; 0 is converged, None before the first step.
+        """Largest force imbalance of a particle or body at the end of the step [N]; 0 is converged, None before the first step.
 
+        Of a body the larger of what is left of the sum of forces (inertia, contacts, joints), and of the sum of torques about its centre
+        of mass over its radius of gyration, sqrt(tr I / (2 m)).
         Measured when it is first read, which must be before the next step.
         """
         return None if self.measure is None else self.measure()

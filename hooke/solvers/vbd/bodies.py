@@ -8,10 +8,12 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.recorder import pointers
+from hooke.execution.work import whole_work
 from hooke.joints import JOINTS
 from hooke.joints.layout import JointLayout
 from hooke.model.enums import BodyFlags
 from hooke.model.motion import compose, inverse_pose
+from hooke.solvers.vbd.body_balance import measure_balance
 from hooke.solvers.vbd.body_contacts import BodyContacts
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
 from hooke.solvers.vbd.hysteresis import find_hysteresis, remember_bends
@@ -177,6 +179,7 @@ class RigidBodies:
         touching = self._touching(contacts).first
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
+        self.contacts.bounce(contacts, self._motion, dt)
 
     def _touching(self, contacts: Any) -> BodyContacts:
         """The rows of a step."""
@@ -262,6 +265,24 @@ class RigidBodies:
     def motion(self, body_q: wp.array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the bodies were when the last step began, when it ended, and in ``body_q``: poses."""
         return self._began.numpy(), self._workspace.body_q_prev.numpy(), body_q.numpy()
+
+    def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> tuple[wp.array, wp.array] | None:
+        """The force [N] on body 1 of every row of the buffer of the last step, and where it acts [m]; None if that has not solved them.
+
+        The point is where bodies meet at the start of the step; levers from there keep angular momentum. Poses and ``dt`` are for
+        formulations that find forces from them.
+        """
+        return self.contacts.loads(contacts, self._motion)
+
+    def measure_imbalance(self, contacts: Any, dt: float) -> float:
+        """The largest sum of forces on a body [N], or of torques over its radius of gyration, after the last step."""
+        count, device = self._tables["body"].count, self._device
+        given = None if contacts is None or not contacts.rigid_contact_max else contacts
+        imbalance = wp.zeros(count, dtype=wp.float32, device=device)
+        inputs = [whole_work(0, count), self._tables["body"].struct, self._motion, self._rows, self._memory, self._mimics]
+        inputs += [self._islands, self._touching(given), dt]
+        wp.launch(measure_balance, dim=1 if device.is_cpu else count, inputs=inputs, outputs=[imbalance], device=device)
+        return float(imbalance.numpy().max())
 
     def reset(self, selected: wp.array) -> None:
         """Forget multipliers, penalties and turns of joints in selected worlds."""

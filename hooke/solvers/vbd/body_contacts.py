@@ -67,7 +67,7 @@ class BodyContacts:
     ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
     ``state`` is the piece of (2), ``hoped`` the force that the last solve ended with, ``changed`` whether the piece is another one than
     that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that the last
-    iteration did not change.
+    iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the load.
 
     Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
     that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before,
@@ -91,6 +91,7 @@ class BodyContacts:
     began: wp.array(dtype=wp.float32)
     force: wp.array(dtype=wp.vec3)
     load: wp.array(dtype=wp.vec3)
+    felt: wp.array(dtype=wp.vec3)
     push: wp.array(dtype=wp.vec3)
     trial: wp.array(dtype=wp.vec3)
     limit: wp.array(dtype=wp.float32)

@@ -186,6 +186,7 @@ def begin_contacts(
     while r >= 0:
         contacts.body[r] = wp.vec2i(-1, -1)
         contacts.load[r] = wp.vec3(0.0)
+        contacts.felt[r] = wp.vec3(0.0)
         contacts.changed[r] = 0
         if r < live_count(rows):
             s, t = rows.shape0[r], rows.shape1[r]
@@ -310,6 +311,7 @@ def finish_contacts(
             r = contacts.live[i]
             if contacts.changed[r] != 2:
                 keep_load(contacts, r, contact_force(contacts, motion, r, 1, dt).f)
+                contacts.felt[r] = contacts.load[r]
             past.feature[r] = feature_of(rows, r)
             past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
             past.normal[r] = contacts.normal[r]

@@ -97,7 +97,8 @@ def keep_loads(
 ):
     """Forces of the rows within a group as a solve leaves them; of the ``final`` one they are those of the step.
 
-    What would follow from where the bodies are then is a multiple of what is left to solve.
+    What would follow from where the bodies are then is a multiple of what is left to solve. What bodies felt after a whole step are the
+    forces of the pieces; after less they are in balance with none.
     """
     for n in range(first, last):
         b = islands.item[n]
@@ -105,7 +106,9 @@ def keep_loads(
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 if (contacts.inside[r] & part) != 0 and owns_row(contacts, motion, r, b, part):
-                    f = cone_force(contacts, r, a * step_of_row(islands, contacts, motion, r, first, last))
+                    du = a * step_of_row(islands, contacts, motion, r, first, last)
+                    f = cone_force(contacts, r, du)
                     contacts.hoped[r] = f
                     if final != 0:
+                        contacts.felt[r] = wp.where(a == 1.0, contacts.push[r] - contact_stiffness(contacts, r) * du, f)
                         keep_load(contacts, r, f)

@@ -8,6 +8,7 @@ import warp as wp
 
 from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
+from hooke.solvers.vbd.bounces import Restitution
 from hooke.solvers.vbd.page_contacts import (
     PageContactOptions,
     PageContactPast,
@@ -42,6 +43,7 @@ class PageRigidContacts:
         past: What the history keeps of them.
         room: Rows there is room for.
         loads: What they add to bodies.
+        restitution: Not active; says so if shapes have some.
     """
 
     def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
@@ -49,6 +51,7 @@ class PageRigidContacts:
         self._device, self._bodies = recorder.device, tables["body"].count
         self.loads = allocate(PageLoads, self._bodies, self._device)
         self._forgotten = wp.zeros(model.world_count + 1, dtype=wp.bool, device=self._device)
+        self.restitution = Restitution(model, tables, options, recorder)
         self.update, self._renew = True, True
         self.room = -1
         self.rows: Any = None

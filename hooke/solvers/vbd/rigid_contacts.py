@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from hooke.execution.work import FEW
+from hooke.execution.work import FEW, whole_work
 from hooke.model.contacts import rigid_rows
+from hooke.solvers.vbd.body_balance import place_loads
 from hooke.solvers.vbd.body_contacts import LIVE, BodyContacts, ContactOptions, judge_contacts
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.bounces import Restitution
 from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups, room_of
 from hooke.solvers.vbd.contact_memory import (
     ContactPast,
@@ -44,6 +46,7 @@ class RigidContacts:
     Attributes:
         rows: The rows as kernels take them.
         room: Rows there is room for.
+        restitution: What they give back of an impact.
     """
 
     def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
@@ -53,6 +56,7 @@ class RigidContacts:
         self.rows: Any = None
         self._past: Any = None
         self.room = -1
+        self.restitution = Restitution(model, tables, options, recorder)
         if getattr(model, "rigid_contact_max", None):  # so that the first step may be captured
             self.reserve(model.rigid_contact_max)
         self.large: Islands | None = None
@@ -71,7 +75,7 @@ class RigidContacts:
             finish_contacts,
             remember_lists,
         ]
-        return [*rows, form_groups, order_groups, find_lone_groups]
+        return [*rows, form_groups, order_groups, find_lone_groups, *self.restitution.kernels]
 
     def bind(self, islands: Islands, mimics: Any, moves: np.ndarray, *couplings: Any) -> None:
         """Which islands there are.
@@ -127,12 +131,14 @@ class RigidContacts:
             for name in ContactPast.vars:
                 array = getattr(old, name)
                 wp.copy(getattr(self._past, name), array, count=len(array))
+        self._point = wp.zeros(room, dtype=wp.vec3, device=self._device)
         self.room = room
+        self.restitution.reserve(room)
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What the launches depend on beside the buffer."""
-        return self.room, 0 if self.rows is None else self.rows.first.ptr
+        return self.room, 0 if self.rows is None else self.rows.first.ptr, self.restitution.key
 
     @property
     def options(self) -> ContactOptions:
@@ -179,6 +185,13 @@ class RigidContacts:
         wp.utils.array_scan(self.rows.filled, self.rows.first, inclusive=False)
         self.rows.filled.zero_()
 
+    def bounce(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
+        """What impacts of the step before give back, once the targets of the bodies are known."""
+        if contacts is None:
+            self.restitution.forget()
+        else:
+            self.restitution.begin(contacts, motion, self._past, self.rows, dt)
+
     def judge(self, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
         """Before iteration ``number``: the forces of all rows; and what to solve: bit of the grouping, islands, their largest number."""
         self._recorder.launch(judge_contacts, self._blocks, [self.options, motion, number, dt], [self.rows], grain=FEW)
@@ -191,10 +204,21 @@ class RigidContacts:
         launch = self._recorder.launch
         launch(tame_groups, self._counts[0], [self._first, self._jointed, self.rows, dt], [motion])
         launch(finish_contacts, self._blocks, [rigid_rows(contacts), motion, dt], [self.rows, self._past], grain=FEW)
+        self.restitution.finish(contacts, motion, self.rows, dt)
         launch(remember_lists, self._bodies, [self.rows], [self._past], grain=FEW)
+
+    def loads(self, contacts: Any, motion: BodyMotion) -> tuple[wp.array, wp.array] | None:
+        """The force on body 1 of every row in the last step, and where it acts; None if the rows of a buffer were not solved."""
+        if self.needs(contacts):
+            return None
+        count, device = contacts.rigid_contact_max, self._device
+        inputs = [whole_work(0, count), rigid_rows(contacts), motion, self.rows]
+        wp.launch(place_loads, dim=1 if device.is_cpu else count, inputs=inputs, outputs=[self._point], device=device)
+        return self.rows.felt, self._point
 
     def reset(self, selected: wp.array) -> None:
         """Forget rows of selected worlds."""
         if self.room > 0 and self._tables["shape"].count:
+            self.restitution.reset(selected, self._past)
             inputs = [self._tables["shape"].arrays["world"], selected]
             self._recorder.launch(forget_contacts, self.room, inputs, [self._past])

@@ -21,6 +21,7 @@ from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
 from hooke.solvers.vbd.check_bodies import check_bodies
+from hooke.solvers.vbd.contact_readout import ContactForces
 from hooke.solvers.vbd.contacts import (
     ContactMaterial,
     bind_rows,
@@ -55,7 +56,7 @@ _PLANS = 16
 """Sets of arguments for which the stages of a step are kept."""
 
 
-class SolverVBD(JointModes, ContactHistory, SolverBase):
+class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
     Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
@@ -311,6 +312,8 @@ class SolverVBD(JointModes, ContactHistory, SolverBase):
             launch_directly(self._reserve_rows, rows)
         if self._surface_rows.lacks_room(contacts):
             launch_directly(self._reserve_surface_rows, contacts)
+        if self._rigid is not None:
+            self._rigid.contacts.restitution.refresh()
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
             self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
             launch_directly(self._rigid.contacts.reserve, contacts.rigid_contact_max)
@@ -419,12 +422,15 @@ class SolverVBD(JointModes, ContactHistory, SolverBase):
         After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
         elements act, and the colours;
         ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
-        ``JOINT_DOF_PROPERTIES`` where joints are at rest, and with ``CONSTRAINT_PROPERTIES`` which follow others and by what coefficients.
-        Gains, limits, targets, anchors, ``joint_enabled`` and the parameters of hysteresis are read in every step.
+        ``JOINT_DOF_PROPERTIES`` where joints are at rest, and with ``CONSTRAINT_PROPERTIES`` which follow others and by what coefficients,
+        ``SHAPE_PROPERTIES`` whether any shape has restitution. Gains, limits, targets, anchors, ``joint_enabled`` and the parameters of
+        hysteresis are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
+        if flags & ModelFlags.SHAPE_PROPERTIES and self._rigid is not None:
+            self._rigid.contacts.restitution.refresh(changed=True)
         if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
             launch_directly(self._bind_bodies)
         elif flags & _OF_JOINTS and self._rigid is not None:
@@ -442,24 +448,6 @@ class SolverVBD(JointModes, ContactHistory, SolverBase):
         if self._surface is not None:
             launch_directly(self._surface.trees.sort, state.particle_q)
 
-    def update_contacts(self, contacts: Contacts, state: Any = None) -> None:
-        """Write the forces of the last step to ``contacts.force`` (made if it was not requested).
-
-        Args:
-            contacts: The buffer that the last step was given.
-            state: Not needed; accepted since solvers share this call.
-
-        Raises:
-            ValueError: ``contacts`` is not what the last step was given.
-        """
-        if contacts is not self._last_contacts or self._steps == 0:
-            raise ValueError("update_contacts: expected the contacts that the last step() was given; call it after that step")
-        launch_directly(self._write_contacts, contacts)
-
-    def _write_contacts(self, contacts: Contacts) -> None:
-        self._shape_contacts.write_forces(contacts, self._dt)
-        self._surface_rows.write_forces(contacts)
-
     @property
     def status(self) -> Status:
         """How the last step went; reading it waits for the device."""
@@ -468,6 +456,10 @@ class SolverVBD(JointModes, ContactHistory, SolverBase):
             needed = int(self._last_contacts.soft_contact_count.numpy()[0])
             if needed > self._last_contacts.soft_contact_max:
                 overflow["soft_contact"] = (needed, self._last_contacts.soft_contact_max)
+            if self._rigid is not None and self._last_contacts.rigid_contact_max:
+                needed = int(self._last_contacts.rigid_contact_count.numpy()[0])
+                if needed > self._last_contacts.rigid_contact_max:
+                    overflow["rigid_contact"] = (needed, self._last_contacts.rigid_contact_max)
         if self._surface is not None and self._steps:
             overflow |= self._surface.overflow()
         if overflow and not self._warned_overflow:
@@ -481,13 +473,6 @@ class SolverVBD(JointModes, ContactHistory, SolverBase):
         if taken is None:
             return self.iterations if self.workspace.particles or self._rigid is not None else 0
         return taken
-
-    def _residual(self) -> float:
-        if not self.workspace.particles:
-            return 0.0
-        if self._surface is not None:
-            self._surface.refresh()
-        return self._sweeps.measure_imbalance(self.workspace.rows, self._surface_rows.features, self._dt)
 
     @property
     def particle_q_prev(self) -> wp.array:
