@@ -26,7 +26,7 @@ def crossing_id(a: int, b: int, side: int):
     return low | (high << 8) | (((side & 255) + 1) << 16)
 
 
-@wp.func
+@wp.func(inline=False)
 def clip_feature(reference: Face, incident: Face, slack: float, flip: float):
     """Points of ``incident`` above ``reference``, both in the frame of shape 0, whose face it is if ``flip`` is 1, else -1."""
     point = BufferPoints()

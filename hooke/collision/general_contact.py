@@ -118,7 +118,7 @@ def make_contact_along(core: Core) -> Any:
                 return overlap_of_edges(e, f, normal)
         return Candidates()
 
-    @wp.func
+    @wp.func(inline=False)
     def contact_along(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, c: Closest, reach: float):
         normal = wp.vec3(wp.float32(c.normal[0]), wp.float32(c.normal[1]), wp.float32(c.normal[2]))
         p0 = wp.vec3(wp.float32(c.point0[0]), wp.float32(c.point0[1]), wp.float32(c.point0[2]))
@@ -163,7 +163,7 @@ def make_nearest(core: Core) -> Any:
     penetration = make_penetration(corner, closest)
     radius_of = core.radius
 
-    @wp.func
+    @wp.func(inline=False)
     def nearest(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
         frame = frame_of(relative)
         limit = wp.float64(reach) + wp.float64(radius_of(a)) + wp.float64(radius_of(b))

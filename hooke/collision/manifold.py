@@ -10,6 +10,9 @@ Choice. Points that lie beyond the reach by more than a tolerance are dropped. O
 
 All comparisons have a tolerance in proportion to the size of the smaller shape, or of the face, so that motions below it change neither
 the number of points nor, mostly, their choice.
+
+Compiling. What has many points, and the search for the nearest ones of two shapes, is compiled once and called (``inline=False``): where
+several kinds of pairs use it, compilers for GPUs would take ten times as long for the copies.
 """
 
 from __future__ import annotations
@@ -188,7 +191,7 @@ def thin_out(points: BufferPoints, distances: BufferNumbers, near: BufferIds, co
     return kept, n
 
 
-@wp.func
+@wp.func(inline=False)
 def choose(c: Candidates, normal: wp.vec3, relative: wp.transform, limits: wp.vec3, radii: wp.vec2):
     """The manifold of at most eight of the candidates.
 
