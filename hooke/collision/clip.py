@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from hooke.collision.manifold import BUFFER, BufferIds, BufferNumbers, BufferPoints, Candidates
+from hooke.collision.manifold import BUFFER, BufferIds, BufferNumbers, BufferPoints, Candidates, is_round
 from hooke.geometry.convex import Face
 
 __all__ = ["clip_feature", "overlap_of_edges"]
@@ -26,20 +26,21 @@ def crossing_id(a: int, b: int, side: int):
     return low | (high << 8) | (((side & 255) + 1) << 16)
 
 
-@wp.func
+@wp.func(inline=False)
 def clip_feature(reference: Face, incident: Face, slack: float, flip: float):
     """Points of ``incident`` above ``reference``, both in the frame of shape 0, whose face it is if ``flip`` is 1, else -1."""
     point = BufferPoints()
     ids = BufferIds()
+    corners = reference.corners
     count = incident.count
     for k in range(count):
         point[k] = incident.corners[k]
         ids[k] = incident.ids[k] & 255
     for j in range(reference.count):
         if count > 0:
-            q = reference.corners[j]
+            q = corners[j]
             following = wp.where(j + 1 < reference.count, j + 1, 0)
-            side = wp.normalize(wp.cross(reference.corners[following] - q, reference.normal))
+            side = wp.normalize(wp.cross(corners[following] - q, reference.normal))
             height = BufferNumbers()
             highest = float(-1.0)
             for k in range(count):
@@ -68,11 +69,11 @@ def clip_feature(reference: Face, incident: Face, slack: float, flip: float):
     distance = BufferNumbers()
     mark = wp.where(flip > 0.0, 1 << 24, 2 << 24)
     for k in range(count):
-        distance[k] = wp.dot(point[k] - reference.corners[0], reference.normal)
+        distance[k] = wp.dot(point[k] - corners[0], reference.normal)
         if flip > 0.0:
             point[k] = point[k] - distance[k] * reference.normal
         ids[k] = ids[k] | mark
-    return Candidates(count, point, distance, ids)
+    return Candidates(count, wp.max(is_round(reference), is_round(incident)), point, distance, ids)
 
 
 @wp.func

@@ -29,6 +29,8 @@ BULGE = wp.constant(0.0171)
 """Height of the arc above a side of a polygon of 12 corners, relative to the diameter."""
 PRECISION = wp.constant(wp.float64(1.0e-9))
 """Part of their distance up to which shapes that are apart are known."""
+BESIDE = wp.constant(1.2)
+"""Part of the slack by which a point beside a face may be lower than those above it, for of a level face any corner may be the lowest."""
 PARALLEL = wp.constant(0.02)
 """Sine of the angle up to which edges are parallel to each other, or perpendicular to the normal."""
 
@@ -59,6 +61,15 @@ def bulge_of(f: Face):
 
 
 @wp.func
+def depth_of(c: Candidates):
+    """How deep the deepest point is; very little if there is none."""
+    depth = float(-1.0e30)
+    for k in range(c.count):
+        depth = wp.max(depth, -c.distance[k])
+    return depth
+
+
+@wp.func
 def along_normal(e: Face, normal: wp.vec3):
     """Whether an edge is nearly perpendicular to the normal."""
     along = e.corners[1] - e.corners[0]
@@ -79,7 +90,8 @@ def make_contact_along(core: Core) -> Any:
 
     @wp.func
     def points_on_face(f: Face, other: Face, lowest: wp.vec3, slack: float, flip: float):
-        """Points of the other feature above a face; none if the lowest point of the other shape is not above it."""
+        """Points of the other feature above a face; none if the lowest point of the other shape lies beside it and clearly lower."""
+        found = clip_feature(f, other, slack, flip)
         below = clip_feature(f, vertex(lowest, f.normal, 63), slack + bulge_of(f), flip)
         if f.count == CORNERS:
             middle = 0.5 * (f.corners[0] + f.corners[6])
@@ -88,9 +100,12 @@ def make_contact_along(core: Core) -> Any:
             offset = lowest - middle - wp.dot(lowest - middle, f.normal) * f.normal
             if is_round and wp.length(offset) > radius + slack:
                 below.count = 0
-        if below.count == 0:
-            return below
-        return add_witness(clip_feature(f, other, slack, flip), below.point[0], below.distance[0], 0.1 * slack)
+        if below.count > 0:
+            return add_witness(found, below.point[0], below.distance[0], 0.1 * slack)
+        height = wp.dot(lowest - f.corners[0], f.normal)
+        if depth_of(found) < -height - BESIDE * slack:
+            found.count = 0
+        return found
 
     @wp.func
     def edges_along(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, normal: wp.vec3):
@@ -103,7 +118,7 @@ def make_contact_along(core: Core) -> Any:
                 return overlap_of_edges(e, f, normal)
         return Candidates()
 
-    @wp.func
+    @wp.func(inline=False)
     def contact_along(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, c: Closest, reach: float):
         normal = wp.vec3(wp.float32(c.normal[0]), wp.float32(c.normal[1]), wp.float32(c.normal[2]))
         p0 = wp.vec3(wp.float32(c.point0[0]), wp.float32(c.point0[1]), wp.float32(c.point0[2]))
@@ -148,7 +163,7 @@ def make_nearest(core: Core) -> Any:
     penetration = make_penetration(corner, closest)
     radius_of = core.radius
 
-    @wp.func
+    @wp.func(inline=False)
     def nearest(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, reach: float):
         frame = frame_of(relative)
         limit = wp.float64(reach) + wp.float64(radius_of(a)) + wp.float64(radius_of(b))

@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.broad_phase import ShapePairs
-from hooke.collision.inside import inside_contact
+from hooke.collision.inside import inside_contact, nested_contact
 from hooke.collision.places import Places, ShapeFilter
 from hooke.collision.reduction import REDUCED, is_kept, no_points, offer
 from hooke.collision.rigid_rows import MESHES, Pool, Touched, ordered, pair_count, pair_reach, relative_pose, start_in_pool
@@ -143,7 +143,9 @@ def keep_triangles(
                 alike = ALIKE * wp.min(shapes.collision_radius[a], shapes.collision_radius[b])
                 kept = keep_contacts(p, reduces, alike, found, each, source, touched, pool)
                 mesh, s = mesh_first(a, b, shapes)
-                if kept == 0 and not has_triangles(s, shapes) and shapes.type[s] != PLANE:
+                if kept == 0 and has_triangles(s, shapes):
+                    kept = nested_contact(p, a, b, shapes, places, surfaces, touched, pool)
+                elif kept == 0 and shapes.type[s] != PLANE:
                     kept = inside_contact(p, mesh, s, mesh == b, shapes, places, surfaces, touched, pool)
                 touched.number[p] = kept
         p = next_item(work, p)

@@ -12,7 +12,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.collision.manifold import Candidates, Manifold, choose, place_face, slack_of
+from hooke.collision.manifold import Candidates, Manifold, choose, is_round, place_face, slack_of
 from hooke.geometry.convex import SHEET, ShapeGeometry, Sheet
 from hooke.geometry.plane import DEPTH, INFINITE
 
@@ -54,6 +54,7 @@ def make_plane_contact(core: Any) -> Any:
         below = place_face(face(down, b), relative)
         c = Candidates()
         c.count = below.count
+        c.round = is_round(below)
         for k in range(below.count):
             p = below.corners[k]
             c.point[k] = wp.vec3(p[0], p[1], 0.0)

@@ -120,7 +120,7 @@ def make_sheet_contact(core: Core) -> Any:
         s = support(wp.vec3d(wp.float64(e[0]), wp.float64(e[1]), wp.float64(e[2])), b)
         return wp.transform_point(relative, wp.vec3(wp.float32(s[0]), wp.float32(s[1]), wp.float32(s[2])))
 
-    @wp.func
+    @wp.func(inline=False)
     def contact_on_face(a: ShapeGeometry, b: ShapeGeometry, relative: wp.transform, lowest: wp.vec3, limits: wp.vec3):
         """The part of b above or below the face, along its normal."""
         f = sheet_face(wp.vec3(), a)

@@ -18,7 +18,15 @@ from hooke.collision.narrow_phase import make_triangle_contact
 from hooke.collision.places import Places
 from hooke.collision.rigid_rows import MESHES, Pool, Touched, geometry_of, ordered, pair_reach, relative_pose, start_in_pool
 from hooke.collision.sheet_contact import exchanged
-from hooke.collision.triangle_pairs import Surfaces, TrianglePairs, has_triangles, mesh_first, neighbours_of, triangle_of
+from hooke.collision.triangle_pairs import (
+    Surfaces,
+    TrianglePairs,
+    has_triangles,
+    look_at_each_other,
+    mesh_first,
+    neighbours_of,
+    triangle_of,
+)
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.convex import SHEET, ShapeGeometry
 from hooke.geometry.kind import GeoType
@@ -31,8 +39,6 @@ __all__ = ["TRIANGLES", "make_collide_triangles"]
 PLANE = wp.constant(int(GeoType.PLANE))
 TRIANGLES = wp.constant(4)
 """Pairs of triangles that a thread of a CPU does at a time."""
-FACING = wp.constant(0.01)
-"""Product of the normals of two sheets, less than which they look at each other."""
 NEARER = wp.constant(0.7)
 """Part of the way out of a triangle: where another part of the mesh is nearer than that, it is the other's contact."""
 DEEP = wp.constant(0.25)
@@ -130,19 +136,11 @@ def in_turn(turn: int, m: Manifold, pose: wp.transform):
 
 
 @wp.func
-def faces(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform):
-    """Whether another sheet looks at the front of a sheet. Where two surfaces touch, along whatever features, the normal is between the
-    normals of the sheets around on one side, its reverse on the other: two of the sheets look at each other, and the rest may be left out.
-    """
-    return wp.dot(sheet_normal(g), wp.transform_vector(pose, sheet_normal(other))) < -FACING
-
-
-@wp.func
 def may_meet(g: ShapeGeometry, other: ShapeGeometry, pose: wp.transform, reach: float):
     """Whether another sheet looks at the front of a sheet and is not beyond the reach of its plane or of one of its sides."""
-    if not faces(g, other, pose):
-        return False
     normal = sheet_normal(g)
+    if not look_at_each_other(normal, wp.transform_vector(pose, sheet_normal(other))):
+        return False
     lowest = float(1.0e30)
     beside = wp.vec4(1.0e30)
     for k in range(4):

@@ -17,15 +17,18 @@ from hooke.collision.sheet_contact import triangle_geometry
 from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.convex import ShapeGeometry, Sheet
 from hooke.geometry.kind import GeoType
+from hooke.geometry.sheet import sheet_normal
 from hooke.model.tables import Shapes
 
-__all__ = ["Surfaces", "TrianglePairs", "across_sides", "has_triangles", "is_endless", "list_triangles", "make_surfaces", "mesh_first",
-           "neighbours_of", "triangle_of"]  # fmt: skip
+__all__ = ["Surfaces", "TrianglePairs", "across_sides", "has_triangles", "is_endless", "list_triangles", "look_at_each_other",
+           "make_surfaces", "mesh_first", "neighbours_of", "triangle_of"]  # fmt: skip
 
 MESH = wp.constant(int(GeoType.MESH))
 HFIELD = wp.constant(int(GeoType.HFIELD))
 FEW = wp.constant(12)
-"""Triangles within the reach of one, up to which it meets all of them."""
+"""Triangles within the reach of one that look at it, up to which it meets all of them."""
+FACING = wp.constant(0.01)
+"""Product of the normals of two sheets, less than which they look at each other."""
 
 
 @wp.struct
@@ -162,6 +165,14 @@ def is_out_of_reach(g: ShapeGeometry, s: int, pose: wp.transform, reach: float, 
 
 
 @wp.func
+def look_at_each_other(normal: wp.vec3, other: wp.vec3):
+    """Whether two sheets do, by their normals. Where two surfaces touch, along whatever features, the normal is between the normals of
+    the sheets around on one side, its reverse on the other: two of the sheets look at each other, and the rest may be left out.
+    """
+    return wp.dot(normal, other) < -FACING
+
+
+@wp.func
 def nearest_triangle(s: int, p: wp.vec3, reach: float, shapes: Shapes):
     """The triangle of a shape that is nearest to a point of its frame, by its unscaled mesh; -1 if none is within reach."""
     scale = shapes.scale[s]
@@ -175,10 +186,12 @@ def list_twins(
     begin: int, p: int, writes: int, a: int, t: int, b: int, swapped: bool, reach: float, back: wp.transform, shapes: Shapes,
     found: TrianglePairs,
 ):  # fmt: skip
-    """The triangles of shape ``b`` that triangle ``t`` of shape ``a`` meets, ``a`` being the finer mesh (the other one, if ``swapped``):
-    all within reach if they are few, else those whose boxes meet, and the nearest to the corners and the middle of ``t``.
+    """The triangles of shape ``b`` that triangle ``t`` of shape ``a`` meets, ``a`` being the finer mesh (the other one, if ``swapped``).
+    Of those that look at it all within reach if they are few, else those whose boxes meet, and the nearest to the corners and the
+    middle of ``t``. So surfaces that overlap deeply, where they run alike or cross, cost a search and no more.
     """
     g = triangle_of(a, t, shapes)
+    normal = wp.transform_vector(back, sheet_normal(g))
     x0 = wp.transform_point(back, g.sheet[0])
     x1 = wp.transform_point(back, g.sheet[1])
     x2 = wp.transform_point(back, g.sheet[2])
@@ -190,7 +203,10 @@ def list_twins(
     u = int(0)
     query = wp.mesh_query_aabb(shapes.source_ptr[b], low, high)
     while wp.mesh_query_aabb_next(query, u):
-        number += 1
+        if look_at_each_other(normal, sheet_normal(triangle_of(b, u, shapes))):
+            number += 1
+    if number == 0:
+        return 0
     near = wp.vec4i(-1, -1, -1, -1)
     if number > FEW:
         near = wp.vec4i(
@@ -200,13 +216,14 @@ def list_twins(
     count = int(0)
     again = wp.mesh_query_aabb(shapes.source_ptr[b], low, high)
     while wp.mesh_query_aabb_next(again, u):
+        other = triangle_of(b, u, shapes)
+        looks = look_at_each_other(normal, sheet_normal(other))
         chosen = bool(number <= FEW or u == near[0] or u == near[1] or u == near[2] or u == near[3])
-        if not chosen:
-            other = triangle_of(b, u, shapes)
+        if looks and not chosen:
             y0 = wp.min(other.sheet[0], wp.min(other.sheet[1], other.sheet[2]))
             y1 = wp.max(other.sheet[0], wp.max(other.sheet[1], other.sheet[2]))
             chosen = not boxes_apart(lower, upper, y0, y1)
-        if chosen:
+        if looks and chosen:
             if writes != 0:
                 list_triangle(begin + count, p, wp.where(swapped, u, t), wp.where(swapped, t, u), found)
             count += 1

@@ -86,6 +86,18 @@ def cube_hull(scale=(1.0, 1.0, 1.0), count=1):
     return geometry(GeoType.CONVEX_MESH, scale, count, cube_mesh().finalize("cpu"), radius=np.sqrt(0.75) * max(scale))
 
 
+@functools.cache
+def prism_mesh(corners):
+    """A prism of half height 0.5 over a regular polygon of radius 0.5."""
+    angle = 2.0 * np.pi * np.arange(corners) / corners
+    x = np.concatenate([np.stack([0.5 * np.cos(angle), 0.5 * np.sin(angle), np.full(corners, z)], axis=1) for z in (-0.5, 0.5)])
+    return Mesh(x.astype(np.float32), np.arange(3)).compute_convex_hull()
+
+
+def prism_hull(corners):
+    return geometry(GeoType.CONVEX_MESH, (1.0, 1.0, 1.0), 1, prism_mesh(corners).finalize("cpu"), radius=np.sqrt(0.5))
+
+
 def geometry(code, scale, count=1, source=0, radius=None):
     """``count`` equal shapes; ``scale`` (3,) or (count, 3)."""
     g = np.zeros(count, dtype=ShapeGeometry.numpy_dtype())

@@ -139,6 +139,84 @@ def test_what_is_wholly_inside_comes_out(ground, first):
         np.testing.assert_allclose(separation(model, state, rows), -0.25, atol=1e-5)
 
 
+def torus_mesh(radius=1.0, tube=0.3, around=24, across=12):
+    """A closed ring around the z axis."""
+    u, v = np.meshgrid(2 * np.pi * np.arange(around) / around, 2 * np.pi * np.arange(across) / across, indexing="ij")
+    distance = radius + tube * np.cos(v)
+    vertices = np.stack([distance * np.cos(u), distance * np.sin(u), tube * np.sin(v)], axis=-1).reshape(-1, 3)
+    i, j = (x.reshape(-1) for x in np.meshgrid(np.arange(around), np.arange(across), indexing="ij"))
+    k, m = (i + 1) % around, (j + 1) % across
+    triangles = np.stack([i * across + j, k * across + j, k * across + m, i * across + j, k * across + m, i * across + m], axis=-1)
+    return Mesh(vertices, triangles.reshape(-1))
+
+
+BALL = Mesh.create_sphere(1.0, num_latitudes=24, num_longitudes=48)
+RING = torus_mesh()
+
+
+def two_meshes(first, place, own, other, gap=0.005):
+    """The second mesh at a place beside the first, which is at the origin, in either order; which of both is shape 0."""
+    b = builder(gap)
+    for what in (first, 1 - first):
+        mesh, scale = (own, other)[what]
+        b.add_shape_mesh(b.add_body(xform=(0.0, 0.0, 0.0, *UPRIGHT) if what == 0 else place), mesh=mesh, scale=(scale,) * 3)
+    return b
+
+
+def rows_of_two(first, *scene):
+    """Separations, and normals from the first of :func:`two_meshes` to the second."""
+    model, state, rows, _ = detect(two_meshes(first, *scene))
+    return separation(model, state, rows), rows["normal"] * (1.0 if first == 0 else -1.0)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_mesh_inside_a_mesh_comes_out(first):
+    """A small cube and a small ball inside of a large cube and a large ball: up to its far side."""
+    turn = wp.quat_rpy(0.3, 0.2, 0.1)
+    for outer, inner in ((BOX, BOX), (BOX, BALL), (BALL, BOX)):
+        depths, normals = rows_of_two(first, (0.05, -0.05, 0.6, *UPRIGHT), (outer, 1.0), (inner, 0.1))
+        assert len(depths) == 1
+        assert depths[0] == pytest.approx(-0.5, abs=0.02)
+        assert normals[0][2] > 0.98
+        depths, normals = rows_of_two(first, (-0.6, 0.0, 0.0, *turn), (outer, 1.0), (inner, 0.1))
+        assert len(depths) == 1 and normals[0][0] < -0.95
+        assert -0.6 < depths[0] < -0.48
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_meshes_that_overlap_deeply(first):
+    """Balls and cubes whose surfaces cross, but see each other nowhere: one contact, along the shortest way out."""
+    for own, other, place, depth in (
+        (BALL, BALL, (0.1, 0.0, 0.5, *wp.quat_rpy(0.3, 0.2, 0.1)), 1.49),
+        (BOX, BOX, (0.1, 0.2, 0.9, *UPRIGHT), 1.1),
+    ):
+        depths, normals = rows_of_two(first, place, (own, 1.0), (other, 1.0))
+        assert len(depths) == 1
+        assert depths[0] == pytest.approx(-depth, abs=0.03)
+        assert normals[0][2] > 0.9
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_surrounds_a_mesh_is_not_inside(first):
+    """A ring around a ball, and a ball inside the tube of a ring; an open mesh inside of a closed one."""
+    turn = wp.quat_rpy(0.3, 0.2, 0.1)
+    assert len(rows_of_two(first, (0.0, 0.0, 0.0, *turn), (RING, 1.0), (BALL, 0.5))[0]) == 0
+    assert len(rows_of_two(first, (0.0, 0.0, 0.0, *turn), (BOX, 1.0), (GRID, 0.2))[0]) == 0
+    depths, normals = rows_of_two(first, (1.1, 0.0, 0.0, *UPRIGHT), (RING, 1.0), (BALL, 0.1))
+    assert len(depths) == 1 and normals[0][0] > 0.9
+    assert depths[0] == pytest.approx(-0.3, abs=0.03)
+    depths, normals = rows_of_two(first, (0.0, 0.0, 0.1, *UPRIGHT), (RING, 1.0), (torus_mesh(1.0, 0.05), 1.0))
+    assert len(depths) == 1 and normals[0][2] > 0.9  # the middle of the smaller ring is in neither
+    assert -0.28 < depths[0] < -0.1
+
+
+def test_fine_meshes_that_run_alike_are_no_pairs():
+    """Of triangles within reach only those that look at each other are listed: two balls at nearly one place have none."""
+    _, _, rows, pipeline = detect(two_meshes(0, (0.01, 0.0, 0.0, *UPRIGHT), (BALL, 1.0), (BALL, 1.0)))
+    assert pipeline.rigid.midphase.needed()[0] == 0
+    assert len(rows["shape0"]) == 1
+
+
 def test_scaled_vertices_and_scaled_shapes_are_the_same():
     """Uneven and mirrored scales of a bumpy mesh against the mesh with scaled vertices."""
     mesh = grid_mesh(6, height=lambda x, y: 0.1 * np.sin(3 * x) * np.cos(2 * y))

@@ -8,10 +8,11 @@ import pytest
 from hooke.geometry import GeoType, shape_kind
 
 from .convex_reference import rotation, separation, signed_distance
-from .narrow import SCALES, ask, cube_hull, geometry, make_meet, random_poses, shape
+from .narrow import SCALES, ask, cube_hull, geometry, make_meet, prism_hull, random_poses, shape
 
 PAIRS = list(itertools.combinations_with_replacement(SCALES, 2))
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+MOST = 8
 REACH = 0.2
 ROUNDING = 2.0e-6
 every_pair = pytest.mark.parametrize("first, second", PAIRS, ids=lambda code: code.name.lower())
@@ -31,13 +32,13 @@ def point_tolerance_of(first, second):
 
 def nearest(manifolds):
     """The smallest distance of every manifold; infinite where there is no contact."""
-    there = np.arange(4) < manifolds["count"][:, None]
+    there = np.arange(MOST) < manifolds["count"][:, None]
     return np.where(there, manifolds["distance"], np.inf).min(axis=1)
 
 
 def points_of(manifolds, poses):
-    """Points on both shapes in the frame of shape 0, (m, 4, 3) each, and which of them there are (m, 4)."""
-    there = np.arange(4) < manifolds["count"][:, None]
+    """Points on both shapes in the frame of shape 0, (m, 8, 3) each, and which of them there are (m, 8)."""
+    there = np.arange(MOST) < manifolds["count"][:, None]
     placed = np.einsum("mij,mkj->mki", rotation(poses[:, 3:]), manifolds["point1"].astype(float)) + poses[:, None, :3]
     return manifolds["point0"].astype(float), placed, there
 
@@ -142,18 +143,81 @@ def test_box_on_a_larger_box():
     m = on_box((0.5, 0.5, 0.5), (0.0, 0.0, 0.999, *UPRIGHT))
     assert m["count"] == 4
     assert corners(m) == [(-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)]
+    np.testing.assert_allclose(m["distance"][:4], -0.001, atol=1e-6)
+
+
+@pytest.mark.parametrize("second", ["box", "hull"])
+def test_box_turned_on_an_equal_box(second):
+    """The faces have an octagon in common, and all of its corners are kept."""
+    cube = geometry(GeoType.BOX, (0.5, 0.5, 0.5))
+    m = ask(cube, cube if second == "box" else cube_hull(), [(0.0, 0.0, 0.999, *turned("z", 45.0))], 0.0)[0]
+    assert m["count"] == 8
+    octagon = [(x * 0.5, y * 0.2071068) for x in (-1, 1) for y in (-1, 1)]
+    assert np.allclose(corners(m), sorted(octagon + [(y, x) for x, y in octagon]), atol=2e-5)
     np.testing.assert_allclose(m["distance"], -0.001, atol=1e-6)
+    assert len(set(m["feature"])) == 8
 
 
-def test_box_turned_on_an_equal_box():
-    """The faces have an octagon in common: four of its corners are kept, as far apart as they can be."""
-    turn = (0.0, 0.0, np.sin(np.pi / 8), np.cos(np.pi / 8))
-    m = on_box((0.5, 0.5, 0.5), (0.0, 0.0, 0.999, *turn), base=(0.5, 0.5, 0.5))
-    assert m["count"] == 4
-    kept = np.abs(m["point0"][:, :2].astype(float))
-    np.testing.assert_allclose(np.sort(kept, axis=1), [[0.2071068, 0.5]] * 4, atol=1e-5)
-    span = m["point0"][:, None] - m["point0"][None]
-    assert np.sort(np.linalg.norm(span, axis=2).ravel())[4:].min() > 0.6
+def test_corners_that_add_little_are_left_out():
+    """Of two squares nearly in line: the common octagon has four corners that lie almost between the others."""
+    for degrees, count in ((2.0, 4), (-3.0, 4), (10.0, 8), (-30.0, 8)):
+        m = on_box((0.5, 0.5, 0.5), (0.0, 0.0, 0.999, *turned("z", degrees)), base=(0.5, 0.5, 0.5))
+        assert m["count"] == count
+        common = 2.0 / (1.0 + np.sin(np.radians(abs(degrees))) + np.cos(np.radians(degrees)))
+        assert area_of(m["point0"][None, :count]) > 0.97 * common
+
+
+def test_a_corner_that_is_deeper_stays():
+    """A box tilted by 0.01 about an axis across, and turned by 2 degrees: the deepest of the corners in common is one of those kept."""
+    from scipy.spatial.transform import Rotation
+
+    for axis in range(24):
+        away = 2.0 * np.pi * axis / 24
+        q = (
+            Rotation.from_rotvec(0.01 * np.array([np.cos(away), np.sin(away), 0.0])) * Rotation.from_euler("z", 2.0, degrees=True)
+        ).as_quat()
+        m = on_box((0.5, 0.5, 0.5), (0.0, 0.0, 0.999, *q), reach=0.1, base=(0.5, 0.5, 0.5))
+        assert 4 <= m["count"] <= 8
+        lowest = Rotation.from_quat(q).apply([(x, y, -0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])[:, 2].min()
+        assert abs(m["distance"][: m["count"]].min() - (lowest + 0.499)) < 1.2e-3
+
+
+@pytest.mark.parametrize("corners, most", [(5, 5), (6, 6), (8, 8), (9, 8), (11, 8), (12, 4)])
+def test_a_face_of_many_corners(corners, most):
+    """On a plane and on a larger box: up to eight are kept, well spread; a face of twelve counts as round."""
+    prism = prism_hull(corners)
+    whole = 0.5 * corners * np.sin(2.0 * np.pi / corners) * 0.25
+    for base, height in ((PLANE, 0.0), (geometry(GeoType.BOX, (1.0, 1.0, 0.5)), 0.5)):
+        poses = perturbed(500, (0.1, 0.0, height + 0.499), turned("z", 20.0))
+        m = ask(base, prism, poses, 0.0)
+        assert set(m["count"]) == {most}
+        assert np.abs(m["distance"][:, :most] + 1e-3).max() < 2e-4
+        assert area_of(m["point0"][:, :most]).min() > (0.84 if most == 8 else 0.63) * whole
+
+
+@pytest.mark.parametrize("first, second", [("drum", "drum"), ("drum", "box"), ("hull", "hull"), ("hull", "box"), ("hull", "drum")])
+@pytest.mark.parametrize("height", [0.9995, 1.0, 1.0005])
+def test_faces_that_overlap_in_part(first, second, height):
+    """One shifted sideways on the other, by up to half of its width, and turned: never fewer than three points, at the right depth, that
+    span most of what the faces have in common, and as many after a small motion.
+    """
+    shapes = {"drum": (DRUM, circle(24)), "box": (CUBE, 0.5 * np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])),
+              "hull": (prism_hull(6), circle(6))}  # fmt: skip
+    (a, below), (b, above) = shapes[first], shapes[second]
+    rng = np.random.default_rng(3)
+    changed = 0
+    for _ in range(60):
+        shift, turn = rng.uniform(-0.35, 0.35, 2), rng.uniform(-180.0, 180.0)
+        poses = perturbed(50, (*shift, height), turned("z", turn))
+        m = ask(a, b, poses, 2.0e-3)
+        assert m["count"].min() >= 3
+        assert np.abs(nearest(m) - (height - 1.0)).max() < 2.0e-4
+        assert np.abs(m["normal"] - (0.0, 0.0, 1.0)).max() < 1.0e-3
+        common = common_area(below, np.asarray(above) @ rotation(turned("z", turn)[None])[0, :2, :2].T + shift)
+        spans = [area_of(one["point0"][None, : one["count"]])[0] for one in m]
+        assert min(spans) > (0.97 if "drum" not in (first, second) else 0.55) * common
+        changed += len(set(m["count"])) > 1
+    assert changed <= 3  # where a corner of one is right above a side of the other
 
 
 def test_corner_on_a_face():
@@ -204,8 +268,8 @@ def test_flat_on_a_plane_and_on_a_box(code, count):
     for base, height in ((geometry(GeoType.PLANE, (0.0, 0.0, 0.0)), 0.0), (geometry(GeoType.BOX, (1.0, 1.0, 0.5)), 0.5)):
         m = ask(base, geometry(code, scale), [(0.1, 0.0, height + 0.4 - 1e-3, *UPRIGHT)], 0.0)[0]
         assert m["count"] == count
-        np.testing.assert_allclose(m["distance"], -1e-3, atol=1e-6)
-        area = np.ptp(m["point0"], axis=0)
+        np.testing.assert_allclose(m["distance"][:count], -1e-3, atol=1e-6)
+        area = np.ptp(m["point0"][:count], axis=0)
         assert area[0] > 0.55 and area[1] > 0.55
 
 
@@ -276,6 +340,37 @@ def test_rigid_motion(first, second):
     assert (before["count"][hit][same] == after["count"][hit][same]).mean() > 0.97
 
 
+def area_of(points):
+    """Areas of convex polygons seen from above, (m,): corners (m, n, 3) in any order."""
+    p = points[:, :, :2].astype(float)
+    p = p - p.mean(axis=1, keepdims=True)
+    order = np.argsort(np.arctan2(p[:, :, 1], p[:, :, 0]), axis=1)
+    p = np.take_along_axis(p, order[:, :, None], axis=1)
+    q = np.roll(p, -1, axis=1)
+    return 0.5 * (p[:, :, 0] * q[:, :, 1] - p[:, :, 1] * q[:, :, 0]).sum(axis=1)
+
+
+def circle(corners, radius=0.5):
+    """Corners (n, 2) of a regular polygon, anticlockwise."""
+    angle = 2.0 * np.pi * np.arange(corners) / corners
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def common_area(polygon, other):
+    """Area that two convex polygons have in common (Sutherland and Hodgman)."""
+    for p, q in zip(other, np.roll(other, -1, axis=0), strict=True):
+        height = (q[0] - p[0]) * (polygon[:, 1] - p[1]) - (q[1] - p[1]) * (polygon[:, 0] - p[0])
+        kept = []
+        for k in range(len(polygon)):
+            m = (k + 1) % len(polygon)
+            if height[k] >= 0.0:
+                kept.append(polygon[k])
+            if (height[k] >= 0.0) != (height[m] >= 0.0):
+                kept.append(polygon[k] + height[k] / (height[k] - height[m]) * (polygon[m] - polygon[k]))
+        polygon = np.array(kept)
+    return area_of(polygon[None])[0]
+
+
 def turned(axis, degrees):
     from scipy.spatial.transform import Rotation
 
@@ -297,7 +392,9 @@ RESTING = {
     "capsule lying on plane": (PLANE, ROD, 0.2, turned("y", 90.0), 2),
     "box on its edge on plane": (PLANE, CUBE, np.sqrt(0.5), turned("x", 45.0), 2),
     "box on equal box": (CUBE, CUBE, 1.0, UPRIGHT, 4),
-    "box on turned box": (CUBE, CUBE, 1.0, turned("z", 45.0), 4),
+    "box on turned box": (CUBE, CUBE, 1.0, turned("z", 45.0), 8),
+    "box on box turned a little": (CUBE, CUBE, 1.0, turned("z", 1.5), 4),
+    "box on box turned by a third": (CUBE, CUBE, 1.0, turned("z", 30.0), 8),
     "box on long box": (geometry(GeoType.BOX, (2.0, 0.5, 0.5)), geometry(GeoType.BOX, (0.5, 0.4, 0.5)), 1.0, UPRIGHT, 4),
     "plank on box": (CUBE, geometry(GeoType.BOX, (1.0, 0.3, 0.01)), 0.51, UPRIGHT, 4),
     "box on its edge on box": (CUBE, CUBE, 0.5 + np.sqrt(0.5), turned("x", 45.0), 2),
@@ -306,6 +403,8 @@ RESTING = {
     "cylinder on cylinder": (DRUM, DRUM, 1.0, UPRIGHT, 4),
     "hull on box": (CUBE, "hull", 1.0, UPRIGHT, 4),
     "hull on hull": ("hull", "hull", 1.0, UPRIGHT, 4),
+    "hull on turned box": (CUBE, "hull", 1.0, turned("z", 45.0), 8),
+    "hull on turned hull": ("hull", "hull", 1.0, turned("z", 45.0), 8),
     "capsule below box": (ROD, CUBE, 0.7, turned("y", 90.0), 2),
     "hull on capsule": (ROD, "hull", 0.7, turned("y", 90.0), 2),
     "cylinder on parallel capsule": (ROD, DRUM, 0.7, UPRIGHT, 2),
@@ -338,12 +437,7 @@ def test_count_is_constant_under_small_motions(name, offset):
     assert set(found["count"]) == {count}
     assert (found["normal"] @ up).min() > 1.0 - 1.0e-6
     p = points_of(found, poses)[0]
-    if count == 4:
-        diagonals = [((0, 1), (2, 3)), ((0, 2), (1, 3))]
-        spans = [np.cross(p[:, i] - p[:, j], p[:, k] - p[:, m]) for (i, j), (k, m) in diagonals]
-        area = np.linalg.norm(spans, axis=2).max(axis=0)
-    else:
-        area = np.linalg.norm(p[:, 1] - p[:, 0], axis=1)
+    area = area_of(p[:, :count]) if count > 2 else np.linalg.norm(p[:, 1] - p[:, 0], axis=1)
     assert area.min() > 0.6 * area.max()
 
 
@@ -353,13 +447,13 @@ def test_a_grain_on_a_mountain():
     for small in (geometry(GeoType.BOX, (5e-4, 5e-4, 5e-4)), cube_hull((1e-3, 1e-3, 1e-3))):
         m = ask(geometry(GeoType.BOX, (50.0, 50.0, 50.0)), small, poses, 1e-4)
         assert (m["count"] == 4).all()
-        assert np.abs(m["distance"] + 2e-5).max() < 1e-5
-        assert np.abs(np.abs(m["point1"]) - 5e-4).max() < 2e-5
+        assert np.abs(m["distance"][:, :4] + 2e-5).max() < 1e-5
+        assert np.abs(np.abs(m["point1"][:, :4]) - 5e-4).max() < 2e-5
         assert np.allclose(m["normal"], (0.0, 0.0, 1.0), atol=1e-6)
 
 
 def as_sets_agree(p, q, there, tolerance):
-    """Whether every point of p (m, 4, 3) has one of q near it, and the other way round."""
+    """Whether every point of p (m, 8, 3) has one of q near it, and the other way round."""
     d = np.linalg.norm(p[:, :, None] - q[:, None], axis=3)
     d = np.where(there[:, :, None] & there[:, None], d, np.inf)
     back = np.where(there, d.min(axis=2), 0.0).max(axis=1)

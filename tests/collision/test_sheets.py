@@ -62,7 +62,7 @@ def ask_triangles(vertices, triangles, b, poses, reach):
 
 
 def distances(found):
-    there = np.arange(4) < found["count"][..., None]
+    there = np.arange(8) < found["count"][..., None]
     return np.where(there, found["distance"], np.inf)
 
 
