@@ -25,7 +25,7 @@ from hooke.model.contacts import RigidRows
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "LIVE", "NEAR", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
+    "BOTH", "LIVE", "NEAR", "RESTS", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
     "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
 ]  # fmt: skip
 
@@ -42,6 +42,7 @@ SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
 SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
 LIVE = wp.constant(16)  # rows that a thread does at a time
+RESTS = wp.constant(2)  # bodies that no iteration moves any more
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 
 
@@ -337,5 +338,10 @@ def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, numb
     block = first_item(work, wp.tid())
     while block >= 0:
         for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
-            judge_row(options, motion, contacts, contacts.live[i], number, dt)
+            r = contacts.live[i]
+            owner = contacts.body[r][1]
+            if not may_move(motion, owner):
+                owner = contacts.body[r][0]
+            if number == 0 or contacts.whole[owner] != RESTS:
+                judge_row(options, motion, contacts, r, number, dt)
         block = next_item(work, block)

@@ -4,6 +4,7 @@ import warp as wp
 
 from hooke.math.blocks import add_block
 from hooke.solvers.vbd.body_contacts import (
+    RESTS,
     BodyContacts,
     ContactOptions,
     contact_block,
@@ -14,9 +15,9 @@ from hooke.solvers.vbd.body_contacts import (
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
-__all__ = ["SETTLED", "WHOLE", "contacts_of", "couple_contacts", "follow_contacts", "is_settled"]
+__all__ = ["WHOLE", "contacts_of", "couple_contacts", "follow_contacts", "is_settled"]
 
-WHOLE, SETTLED = wp.constant(1), wp.constant(2)
+WHOLE = wp.constant(1)
 
 
 @wp.func
@@ -99,7 +100,7 @@ def is_settled(islands: Islands, contacts: BodyContacts, first: int, last: int):
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
-            if contacts.whole[b] != SETTLED:
+            if contacts.whole[b] != RESTS:
                 settled = 0
             else:
                 for k in range(contacts.first[b], contacts.first[b + 1]):

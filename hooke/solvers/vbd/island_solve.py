@@ -25,9 +25,9 @@ from hooke.math.blocks import (
     substitute_back,
 )
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.vbd.body_contacts import BodyContacts, ContactOptions
+from hooke.solvers.vbd.body_contacts import RESTS, BodyContacts, ContactOptions
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns, unit_again
-from hooke.solvers.vbd.contact_solve import SETTLED, WHOLE, contacts_of, couple_contacts, follow_contacts, is_settled
+from hooke.solvers.vbd.contact_solve import WHOLE, contacts_of, couple_contacts, follow_contacts, is_settled
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
@@ -259,7 +259,7 @@ def finish_group(islands: Islands, rows: JointRows, contacts: BodyContacts, moti
     size = move_group(islands, motion, first, last, fraction)
     state = wp.where(fraction == 1.0, WHOLE, 0)
     if followed != 0 and size <= 1.0:
-        state = SETTLED
+        state = RESTS
     for n in range(first, last):
         if islands.item[n] >= 0:
             contacts.whole[islands.item[n]] = state
