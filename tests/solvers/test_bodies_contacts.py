@@ -102,6 +102,14 @@ def test_stacks_stand_at_once(count, ratio):
     assert np.abs(run.qd).max() < 1e-5
 
 
+def test_a_stack_stands_for_a_minute():
+    run = Run(stack(10))
+    start, counts = run.q, set()
+    run.step(3600, lambda _n: counts.add(run.rows))
+    assert counts == {40}
+    assert np.abs(run.q - start).max() < 1e-5
+
+
 def test_a_stack_that_falls_comes_to_rest():
     run = Run(stack(8, gap=0.05)).step(90)
     assert np.abs(run.qd).max() < 1e-3  # what it got into each other in the fall goes at 5 % a step
@@ -240,12 +248,13 @@ def test_gamma_is_what_multipliers_keep():
     assert loads[1] != loads[0]
 
 
-def heap():
+def heap(count=10, density=1000.0):
     rng = np.random.default_rng(3)
     builder = ground()
-    for i in range(10):
-        q = rng.normal(size=4)
-        box(builder, *rng.uniform(-0.15, 0.15, 2), 0.4 + 0.45 * i, half=(0.15, 0.15, 0.15), rotation=tuple(q / np.linalg.norm(q)))
+    for i in range(count):
+        q, place = rng.normal(size=4), rng.uniform(-0.15, 0.15, 2)
+        rotation = tuple(q / np.linalg.norm(q))
+        box(builder, *place, 0.4 + 0.45 * i, half=(0.15, 0.15, 0.15), rotation=rotation, density=density)
     return finalize(builder)
 
 
@@ -262,6 +271,24 @@ def test_a_heap_comes_to_rest():
     assert np.isclose(run.load_on_ground(), run.weight, rtol=0.01)
     assert run.q[:, 2].min() > 0.14
     assert np.diff(energy).max() < 0.02 * energy[0], "energy out of nothing"
+
+
+def test_the_unit_of_mass_does_not_matter():
+    """Masses a power of two apart move alike to the last bit."""
+    found = [Run(heap(6, density)).step(40).q for density in (1.0, 1024.0)]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("yaw", [0.0, 10.0])
+def test_a_thin_cable_lies_still(yaw):
+    """5 mm thick, dropped flat from 0.1 m."""
+    builder, angle = ground(), np.radians(yaw)
+    points = [(np.cos(angle) * 0.02 * k, np.sin(angle) * 0.02 * k, 0.1) for k in range(21)]
+    builder.add_rod(points, radius=0.0025, bend_stiffness=1e-3, bend_damping=1e-5, stretch_stiffness=1e6)
+    run = Run(finalize(builder)).step(180)
+    mass = run.model.body_mass.numpy().astype(np.float64)
+    assert 0.5 * (mass * (run.qd[:, :3] ** 2).sum(axis=1)).sum() < 1e-6 * run.weight * 0.1
+    assert np.abs(run.q[:, 2] - 0.0025).max() < 1e-5
 
 
 @pytest.mark.parametrize("dt", [1.0 / 60.0, 1.0 / 240.0])
