@@ -34,7 +34,8 @@ def plank_bridge(planks: int = 20, bend: float = 2.0, crates: int = 4) -> Scene:
     builder.add_articulation(joints, label="bridge")
     builder.add_joint_revolute(-1, parent, axis="Y", damping=0.5, **anchors(builder, -1, parent, ends[-1]), label="far_bank")
     for x in (ends[0, 0] - 0.51, ends[-1, 0] + 0.51):
-        builder.add_shape_box(-1, xform=(x, 0.0, 0.5 * height, 0.0, 0.0, 0.0, 1.0), hx=0.5, hy=0.8, hz=0.5 * height, cfg=CONCRETE)
+        bank = (x, 0.0, 0.5 * height, 0.0, 0.0, 0.0, 1.0)
+        builder.add_shape_box(-1, xform=bank, hx=0.5, hy=0.8, hz=0.5 * height, cfg=CONCRETE, color=(0.5, 0.5, 0.55))
     builder.add_ground_plane(cfg=CONCRETE)
     for k in range(crates):
         size = 0.35 + 0.05 * (k % 3)

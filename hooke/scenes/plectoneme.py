@@ -10,7 +10,7 @@ from hooke.scenes.scene import Scene
 __all__ = ["plectoneme"]
 
 
-def plectoneme(segments: int = 64, turns: float = 8.0, slack: float = 0.45, rate: float = 2.0 * np.pi) -> Scene:
+def plectoneme(segments: int = 48, turns: float = 8.0, slack: float = 0.45, rate: float = 2.0 * np.pi) -> Scene:
     """A rubber rod whose ends are twisted against each other and then brought together: it winds around itself.
 
     Args:
@@ -37,6 +37,6 @@ def plectoneme(segments: int = 64, turns: float = 8.0, slack: float = 0.45, rate
         builder.add_joint_fixed(jaw, body, **anchors(builder, jaw, body, place))
     turning, moving = np.pi * turns / rate, 0.5 * slack * length / speed
     return Scene(
-        "plectoneme", builder, seconds=turning + moving + 1.0, substeps=1, drive=TurnEnds(rate, turning, speed, moving),
+        "plectoneme", builder, seconds=turning + moving + 1.0, substeps=4, drive=TurnEnds(rate, turning, speed, moving),
         camera={"azimuth": -75.0, "elevation": 20.0},
     )  # fmt: skip

@@ -25,7 +25,7 @@ def wrecking_ball(links: int = 20, wide: int = 6, high: int = 8, angle: float = 
     along = np.array([-np.sin(tilt), 0.0, -np.cos(tilt)])
     top = np.array([-ball - 0.15, 0.0, links * step + 2.0 * ball + 0.3])
     turn = about(1, tilt)
-    bodies, joints, parent = [], [], -1
+    joints, parent = [], -1
     for k in range(links + 1):
         last = k == links
         reach = k * step + (ball if last else 0.5 * step)
@@ -35,7 +35,6 @@ def wrecking_ball(links: int = 20, wide: int = 6, high: int = 8, angle: float = 
         else:
             builder.add_shape_capsule(body, radius=thick, half_height=0.5 * step - thick, cfg=STEEL, color=(0.5, 0.5, 0.55))
         joints.append(builder.add_joint_ball(parent, body, **anchors(builder, parent, body, top + k * step * along)))
-        bodies.append(body)
         parent = body
     builder.add_articulation(joints, label="chain")
     length, height = 0.5, 0.25
