@@ -23,14 +23,15 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Simulate cloth, soft bodies and springs, and picture them.",
+    help="Simulate cloth, soft bodies, springs, rigid bodies and cables, and picture them.",
 )
 out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
 BUILT_IN = (
-    "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers", "cloth_stack", "cloth_twist", "garment", "rope_net", "soft_drop", "soft_pile",
-    "spring_chain",
+    "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers",
+    "cloth_stack", "cloth_twist", "garment", "plank_bridge", "plectoneme", "pyramid", "ragdoll_pile", "rope_net", "soft_drop",
+    "soft_pile", "spring_chain", "wrecking_ball",
 )  # fmt: skip
 """Names of the built-in scenes, written out so that help needs no import of them."""
 
@@ -57,7 +58,7 @@ def _spread(values: list[str] | None, count: int, what: str) -> list[str | None]
 @app.command()
 def run(
     what: Annotated[
-        list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, obstacle), or a scene: {', '.join(BUILT_IN)}.")
+        list[str], typer.Argument(help=f"FILE:ROLE ... (roles cloth, soft, rigid, obstacle), or a scene: {', '.join(BUILT_IN)}.")
     ],
     output: Annotated[list[Path] | None, typer.Option("--output", "-o", help="File .npz, .usd, .usda; may repeat.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time \\[s].")] = None,
@@ -74,6 +75,7 @@ def run(
     pin: Annotated[list[str] | None, typer.Option(help="Fix box:x0,y0,z0,x1,y1,z1 or plane:a,b,c,d; may repeat.")] = None,
     ground: Annotated[str, typer.Option(help="Height of the ground \\[m], 'auto' or 'none' (files only).")] = "auto",
     resolution: Annotated[int, typer.Option(help="Cells along the longest side of a soft body made from a surface.")] = 14,
+    hull: Annotated[bool, typer.Option("--hull", help="FILE:rigid takes the convex hull of the mesh.")] = False,
     worlds: Annotated[int, typer.Option(help="Copies side by side, each its own world.")] = 1,
     device: Annotated[str | None, typer.Option(help="Warp device, such as cpu or cuda:0.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")] = False,
@@ -89,14 +91,14 @@ def run(
 
     if solver != "vbd":
         raise ValueError(f"unknown solver {solver!r}; expected vbd")
-    built_in = {"--scale": scale, "--rotate": rotate, "--place": place, "--up": up, "--units": units}
+    built_in = {"--scale": scale, "--rotate": rotate, "--place": place, "--up": up, "--units": units, "--hull": hull}
     from_files = len(what) > 1 or ":" in what[0]
     given = [name for name, value in built_in.items() if value and not from_files]
     if given:
         raise ValueError(f"{', '.join(given)}: only for FILE:ROLE, not for the built-in scene {what[0]!r}")
     prepare(device)
     if from_files:
-        scene = _from_files(what, scale, rotate, place, up, units, resolution, material, ground)
+        scene = _from_files(what, scale, rotate, place, up, units, resolution, material, ground, hull)
     else:
         scene = _built_in(what[0], material)
     from hooke.scenes.from_files import pin_particles
@@ -140,7 +142,7 @@ def _built_in(name: str, material: str | None) -> Any:
 
 def _from_files(
     what: list[str], scale: Any, rotate: Any, place: Any, up: str | None, units: str | None, resolution: int, material: str | None,
-    ground: str,
+    ground: str, hull: bool = False,
 ) -> Any:  # fmt: skip
     from hooke.scenes.from_files import parse_part, scene_from_files
 
@@ -148,7 +150,7 @@ def _from_files(
     count = len(parts)
     scales, turns, places = _spread(scale, count, "--scale"), _spread(rotate, count, "--rotate"), _spread(place, count, "--place")
     for part, factor, turn, where in zip(parts, scales, turns, places, strict=True):
-        part.up, part.units, part.resolution = up, units, resolution
+        part.up, part.units, part.resolution, part.hull = up, units, resolution, hull
         if factor is not None:
             part.scale = factor if factor == "fit" else _vector(factor, "--scale", 1)[0]
         if turn is not None:

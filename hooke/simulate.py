@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from hooke.collision.counters import finish_count
-from hooke.collision.measure import measure_penetration
+from hooke.collision.measure import measure_overlap, measure_penetration
 from hooke.collision.pipeline import CollisionPipeline
 from hooke.execution.compile import start_loading
 from hooke.model.builder import ModelBuilder
@@ -165,7 +165,8 @@ def _model(scene: Scene, worlds: int, spacing: Any, device: Any) -> Any:
     if worlds > 1:
         many = ModelBuilder(builder.up_axis, builder.gravity)
         if spacing is None:
-            size = np.ptp(builder.particle_q.array, axis=0) if builder.particle_count else np.ones(3)
+            places = np.concatenate([builder.particle_q.array.reshape(-1, 3), builder.body_q.array.reshape(-1, 7)[:, :3]])
+            size = np.ptp(places, axis=0) if len(places) else np.ones(3)
             spacing = np.where(np.arange(3) == int(builder.up_axis), 0.0, 1.5 * size + 0.1)
         many.replicate(builder, worlds, spacing)
         builder = many
@@ -216,17 +217,18 @@ class _Loop:
 
     def check(self, frame: int, result: RunResult) -> None:
         """Refuse positions that are not finite; measure what the table at the end reports."""
-        if self.model.particle_count:
-            q = self.state.particle_q.numpy()
-            bad = np.flatnonzero(~np.isfinite(q).all(axis=1))
+        moved = {"particles": self.state.particle_q, "bodies": self.state.body_q}
+        for what, array in moved.items():
+            bad = np.flatnonzero(~np.isfinite(array.numpy()).all(axis=1)) if array is not None and len(array) else ()
             if len(bad):
                 raise SimulationError(
-                    f"{self.scene.name}: {len(bad)} particles are not finite after frame {frame + 1} (the first is {bad[0]}); use more "
+                    f"{self.scene.name}: {len(bad)} {what} are not finite after frame {frame + 1} (the first is {bad[0]}); use more "
                     "substeps or iterations, or a softer material",
                     result,
                 )
-        self.penetration = max(self.penetration, measure_penetration(self.model, self.state, self.contacts))
-        self.most_contacts = max(self.most_contacts, int(self.contacts.soft_contact_count.numpy()[0]))
+        for measure in (measure_penetration, measure_overlap):
+            self.penetration = max(self.penetration, measure(self.model, self.state, self.contacts))
+        self.most_contacts = max(self.most_contacts, int(self.contacts.contact_counters.numpy()[:2].sum()))
         self.overflow |= self.solver.status.overflow
 
     def summary(self, timing: _Timing, initial: Any) -> dict[str, Any]:

@@ -14,16 +14,26 @@ wp.config.quiet = True
 GRAVITY = 9.81
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 SMALL_SCENES = {
+    "box_stack": {"count": 3},
+    "cable_pile": {"layers": 2, "cables": 2, "segments": 6},
+    "cable_twist": {"cables": 2, "segments": 8},
+    "cantilever_cable": {"radii": (0.002,), "segments": 5},
+    "card_house": {"levels": 2},
     "cloth_hanging": {"n": 6},
     "cloth_on_mesh": {"n": 8},
     "cloth_on_rollers": {"n": 6, "rollers": 2},
     "cloth_stack": {"cards": 4, "n": 3},
     "cloth_twist": {"n": 9},
     "garment": {"n": 8},
+    "plank_bridge": {"planks": 6, "crates": 1},
+    "plectoneme": {"segments": 10},
+    "pyramid": {"rows": 3},
+    "ragdoll_pile": {"count": 1},
     "rope_net": {"meshes": 3, "links": 2, "n": 6},
     "soft_drop": {"n": 2},
     "soft_pile": {"count": 5, "n": 3},
     "spring_chain": {"links": 4},
+    "wrecking_ball": {"links": 4, "wide": 2, "high": 2},
 }
 """Arguments that make the built-in scenes small."""
 

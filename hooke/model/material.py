@@ -1,4 +1,4 @@
-"""Materials of cloth and soft bodies: presets, and constants of elements from engineering ones."""
+"""Materials of cloth, soft and rigid bodies: presets, and constants of elements from engineering ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CLOTH_PRESETS", "SOFT_PRESETS", "ClothMaterial", "SoftMaterial", "parse_material"]
+__all__ = ["CLOTH_PRESETS", "RIGID_PRESETS", "SOFT_PRESETS", "ClothMaterial", "RigidMaterial", "SoftMaterial", "parse_material"]
 
 
 def _positive(owner: str, **values: float) -> None:
@@ -118,6 +118,31 @@ class SoftMaterial:
         return {"density": self.density, "k_mu": k_mu, "k_lambda": k_lambda, "k_damp": self.damping * k_mu}
 
 
+@dataclass(frozen=True)
+class RigidMaterial:
+    """Solid that does not deform.
+
+    Args:
+        density: Mass per volume [kg/m^3].
+        mu: Coefficient of friction.
+        restitution: Coefficient of restitution.
+    """
+
+    density: float = 1.0e3
+    mu: float = 0.5
+    restitution: float = 0.0
+
+    def __post_init__(self):
+        _positive("rigid material", density=self.density)
+        _not_negative("rigid material", mu=self.mu, restitution=self.restitution)
+        if self.restitution > 1.0:
+            raise ValueError(f"rigid material: expected restitution from 0 to 1, found {self.restitution}")
+
+    def elements(self) -> dict[str, Any]:
+        """Settings of a shape (:class:`~hooke.model.config.ShapeConfig`)."""
+        return {"density": self.density, "mu": self.mu, "restitution": self.restitution}
+
+
 # Orders of magnitude of fabrics; the stretch is that of a loosely woven cloth, softer than the yarn, so that few sweeps suffice.
 CLOTH_PRESETS = {
     "cotton": ClothMaterial(),
@@ -132,6 +157,15 @@ SOFT_PRESETS = {
     "rubber": SoftMaterial(density=1.1e3, E=1.0e6, nu=0.45, damping=1.0e-3, mu=0.9),
     "muscle": SoftMaterial(density=1.06e3, E=6.0e4, nu=0.45, damping=2.0e-3),
 }
+RIGID_PRESETS = {
+    "oak": RigidMaterial(density=700.0, mu=0.5),
+    "concrete": RigidMaterial(density=2400.0, mu=0.6),
+    "steel": RigidMaterial(density=7850.0, mu=0.4),
+    "rubber": RigidMaterial(density=1150.0, mu=0.6),
+}
+_PRESETS: dict[str, dict[str, Any]] = {"cloth": CLOTH_PRESETS, "soft": SOFT_PRESETS, "rigid": RIGID_PRESETS}
+_EXAMPLE = {"cloth": "E=...,nu=...", "soft": "E=...,nu=...", "rigid": "density=...,mu=..."}
+_DEFAULTS: dict[str, Any] = {"cloth": ClothMaterial(), "soft": SoftMaterial(), "rigid": RigidMaterial()}
 
 # Constants that describe a material together, and what makes it of them.
 _COMBINATIONS: dict[str, dict[frozenset[str], Any]] = {
@@ -140,30 +174,31 @@ _COMBINATIONS: dict[str, dict[frozenset[str], Any]] = {
         frozenset({"ke", "ka"}): ClothMaterial.lame,
     },
     "soft": {frozenset({"k_mu", "k_lambda"}): SoftMaterial.lame},
+    "rigid": {},
 }
 
 
-def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial:
+def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial | RigidMaterial:
     """Read a material as the command line writes it.
 
     Args:
         text: A preset (``"cotton"``), constants (``"stretch=500,mu=0.2"``; of a cloth also ``"E=1e6,nu=0.4,density=1100,thickness=1e-3"``
             or ``"ke=400,ka=100"``; of a soft body also ``"k_mu=1e4,k_lambda=4e4"``), or a preset with changes (``"silk,mu=0.1"``).
             None is the default.
-        role: ``"cloth"`` or ``"soft"``.
+        role: ``"cloth"``, ``"soft"`` or ``"rigid"``.
 
     Raises:
         ValueError: An unknown preset or constant, or a value out of range.
     """
-    presets = CLOTH_PRESETS if role == "cloth" else SOFT_PRESETS
+    presets = _PRESETS[role]
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
-    material: Any = ClothMaterial() if role == "cloth" else SoftMaterial()
+    material: Any = _DEFAULTS[role]
     changes: dict[str, float] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
             if name not in presets:
-                raise ValueError(f"unknown {role} material {name!r}; presets: {', '.join(presets)}; or write E=...,nu=...")
+                raise ValueError(f"unknown {role} material {name!r}; presets: {', '.join(presets)}; or write {_EXAMPLE[role]}")
             material = presets[name]
             continue
         try:
@@ -180,8 +215,8 @@ def parse_material(text: str | None, role: str) -> ClothMaterial | SoftMaterial:
             material = make(**constants, damping=material.damping, mu=material.mu)
     unknown = set(changes) - set(material.__dataclass_fields__)
     if unknown:
-        ways = "; or ".join(", ".join(sorted(names)) for names in _COMBINATIONS[role])
-        raise ValueError(
-            f"unknown constant {sorted(unknown)[0]!r} of a {role} material; expected {', '.join(material.__dataclass_fields__)}; or {ways}"
+        ways = "; or ".join(
+            (", ".join(material.__dataclass_fields__), *(", ".join(sorted(names)) for names in _COMBINATIONS[role]))
         )
+        raise ValueError(f"unknown constant {sorted(unknown)[0]!r} of a {role} material; expected {ways}")
     return replace(material, **changes)

@@ -1,4 +1,4 @@
-"""A scene of meshes from files: cloth, soft bodies and obstacles, scaled, turned and placed."""
+"""A scene of meshes from files: cloth, soft bodies, rigid bodies and obstacles, scaled, turned and placed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hooke.scenes.scene import Scene
 
 __all__ = ["ROLES", "Part", "parse_part", "pin_particles", "scene_from_files"]
 
-ROLES = ("cloth", "soft", "obstacle")
+ROLES = ("cloth", "soft", "rigid", "obstacle")
 
 
 @dataclass
@@ -32,13 +32,14 @@ class Part:
 
     Args:
         path: Mesh file.
-        role: ``"cloth"``, ``"soft"`` or ``"obstacle"``.
+        role: ``"cloth"``, ``"soft"``, ``"rigid"`` or ``"obstacle"``.
         scale: Factor, or ``"fit"``: an obstacle becomes 1 m large; a cloth 1.6 times as wide as the obstacles, above them.
         rotate: Rotations about x, y, z [degrees], in this order, about the middle of the mesh.
         place: Where the middle of the mesh goes [m]; None leaves it where the file has it (or where fit puts it).
         up: Up axis of the file where it does not say.
         units: Unit of the file where it does not say.
         resolution: Cells along the longest side, for ``"soft"`` from a surface.
+        hull: A ``"rigid"`` body takes the convex hull of its mesh.
     """
 
     path: Path
@@ -49,6 +50,7 @@ class Part:
     up: str | None = None
     units: str | None = None
     resolution: int = 14
+    hull: bool = False
 
     def __post_init__(self):
         self.path = Path(self.path)
@@ -74,7 +76,7 @@ def scene_from_files(
 
     Args:
         parts: Files with their roles.
-        material: Material of cloths and soft bodies, as :func:`hooke.model.material.parse_material` reads it.
+        material: Material of what moves, as :func:`hooke.model.material.parse_material` reads it.
         pins: Regions whose particles are fixed, see :func:`pin_particles`.
         ground: Height of the ground [m]; ``"auto"`` is the lowest point of the obstacles; None is no ground.
         name: Name of the scene; None is made of the files' names.
@@ -84,9 +86,9 @@ def scene_from_files(
         ValueError: A setting is out of range, nothing moves, or a pin holds no particle.
     """
     if not any(part.role != "obstacle" for part in parts):
-        raise ValueError("nothing moves in this scene: give at least one FILE:cloth or FILE:soft")
+        raise ValueError("nothing moves in this scene: give at least one FILE:cloth, FILE:soft or FILE:rigid")
     builder = ModelBuilder()
-    size = _Extent()
+    size, lowest = _Extent(), []
     for part in sorted(parts, key=lambda p: p.role != "obstacle"):
         vertices, elements = _read(part)
         vertices = _place(part, vertices, size)
@@ -95,18 +97,23 @@ def scene_from_files(
             mesh = Mesh(vertices.astype(np.float32), elements.reshape(-1), compute_inertia=False)
             builder.add_shape_mesh(-1, mesh=mesh, cfg=ShapeConfig(mu=mu), label=part.path.stem)
             size.add(vertices)
+        elif part.role == "rigid":
+            _add_rigid(builder, part, vertices, elements, material)
+            lowest.append(float(vertices[:, 2].min()))
         else:
             _add_deformable(builder, part, vertices, elements, material)
-    radius = float(builder.particle_radius.array.mean())
+    if builder.particle_count:
+        lowest.append(float(builder.particle_q.array[:, 2].min() - builder.particle_radius.array.mean()))
     if ground == "auto":
-        ground = size.lower[2] if size.known else float(builder.particle_q.array[:, 2].min()) - radius
+        ground = size.lower[2] if size.known else min(lowest)
     if ground is not None:
         builder.add_ground_plane(height=float(ground), cfg=ShapeConfig(mu=0.6))
     pinned = [pin_particles(builder, text) for text in pins]
     label = name or "_on_".join(part.path.stem for part in parts)
     mu = parse_material(material, next(p.role for p in parts if p.role != "obstacle")).mu
-    contact = {"mu": mu, "kd": 1.0e-2, "ke": _contact_stiffness(builder)}
-    scene = Scene(label, builder, soft_contact=contact, camera={"azimuth": -60.0, "elevation": 20.0})
+    scene = Scene(label, builder, substeps=10 if builder.particle_count else 2, camera={"azimuth": -60.0, "elevation": 20.0})
+    if builder.particle_count:
+        scene.soft_contact = {"mu": mu, "kd": 1.0e-2, "ke": _contact_stiffness(builder)}
     if pinned and sum(pinned) == builder.particle_count:
         raise ValueError("the pins hold every particle, so nothing moves")
     return scene
@@ -215,6 +222,19 @@ def _add_deformable(builder: ModelBuilder, part: Part, vertices: np.ndarray, ele
             raise FileError(part.path, str(error)) from error
     edge = float(np.linalg.norm(vertices[elements[:, 1]] - vertices[elements[:, 0]], axis=1).mean())
     builder.add_soft_mesh(vertices=vertices, indices=elements, particle_radius=0.1 * edge, **chosen.elements(), **given)
+
+
+def _add_rigid(builder: ModelBuilder, part: Part, vertices: np.ndarray, triangles: np.ndarray, material: str | None) -> None:
+    middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    mesh = Mesh((vertices - middle).astype(np.float32), triangles.reshape(-1), compute_inertia=False)
+    if not (part.hull or mesh.is_watertight):
+        raise FileError(
+            part.path, "the surface is not closed, so a rigid body has no volume; take its convex hull (hull=True, --hull)"
+        )
+    chosen: Any = parse_material(material, "rigid")
+    body = builder.add_body(xform=(*middle, 0.0, 0.0, 0.0, 1.0), label=part.path.stem)
+    add = builder.add_shape_convex_hull if part.hull else builder.add_shape_mesh
+    add(body, mesh=mesh, cfg=ShapeConfig(**chosen.elements()), label=part.path.stem)
 
 
 def _contact_stiffness(builder: ModelBuilder) -> float:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import hooke
 from hooke.importers import FileError
-from hooke.model.material import ClothMaterial, SoftMaterial, parse_material
+from hooke.model.material import ClothMaterial, RigidMaterial, SoftMaterial, parse_material
 from hooke.scenes.from_files import Part, parse_part, pin_particles, scene_from_files
 
 
@@ -35,7 +36,7 @@ def test_parts_are_read_from_text():
     part = parse_part("some/cloth.usd:cloth")
     assert part.path.name == "cloth.usd" and part.role == "cloth"
     for wrong in ("cloth.usd", "cloth.usd:", "cloth.usd:hat"):
-        with pytest.raises(ValueError, match="cloth, soft, obstacle"):
+        with pytest.raises(ValueError, match="cloth, soft, rigid, obstacle"):
             parse_part(wrong)
     with pytest.raises(ValueError, match="scale"):
         Part("a.obj", "cloth", scale=-1.0)
@@ -112,7 +113,29 @@ def test_bad_meshes_are_errors_or_counted_repairs(tmp_path, sheet):
         scene_from_files([Part(write_obj(tmp_path / "nan.obj", v, [(0, 1, 2)]), "cloth")])
 
 
+@pytest.mark.parametrize("hull", [False, True])
+def test_a_rigid_body_lies_where_the_file_has_it(block, hull):
+    builder = scene_from_files(
+        [Part(block, "rigid", rotate=(0.0, 90.0, 0.0), place=(1.0, 2.0, 3.0), hull=hull)], material="oak"
+    ).builder
+    assert builder.body_q.array[0, :3] == pytest.approx((1.0, 2.0, 3.0)) and builder.body_mass.array[0] == pytest.approx(350.0)
+    assert builder.body_inertia.array[0][2, 2] == pytest.approx(350.0 * (0.5**2 + 1.0) / 12.0)
+    assert builder.shape_transform[1][2] == pytest.approx(2.5)  # the ground is below the lowest point
+
+
+def test_a_rigid_body_of_a_file_stays_on_the_ground(block):
+    result = hooke.run(scene_from_files([Part(block, "rigid")]), seconds=0.2)
+    assert np.abs(result.trajectory.body_q[-1] - result.trajectory.body_q[0]).max() < 1e-5
+    assert result.summary["contacts"] == 4 and result.summary["max_penetration_m"] < 1e-6
+
+
+def test_a_rigid_body_needs_a_volume(sheet):
+    with pytest.raises(FileError, match="not closed.*--hull"):
+        scene_from_files([Part(sheet, "rigid")])
+
+
 def test_materials_are_read_from_text():
+    assert parse_material("oak,mu=0.2", "rigid") == RigidMaterial(density=700.0, mu=0.2)
     assert parse_material(None, "cloth") == ClothMaterial() and parse_material(None, "soft") == SoftMaterial()
     assert parse_material("silk,mu=0.1", "cloth").mu == 0.1 and parse_material("silk,mu=0.1", "cloth").weight == 0.06
     sheet = parse_material("ke=400,ka=100,weight=0.2", "cloth").elements(0.1)
@@ -135,6 +158,9 @@ def test_materials_are_read_from_text():
         ("nu=0.5", "soft", "nu"),
         ("E=1e5", "cloth", "go together"),
         ("colour=1", "soft", "unknown constant"),
+        ("density=0", "rigid", "density"),
+        ("E=1e6", "rigid", "unknown constant 'E' of a rigid material; expected density, mu, restitution$"),
+        ("silk", "rigid", "presets: oak"),
     ],
 )
 def test_wrong_materials_are_refused(text, role, message):
