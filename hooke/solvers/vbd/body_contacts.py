@@ -36,6 +36,7 @@ NEAR = wp.constant(4)
 WITHIN, SHARED, ACROSS = wp.constant(1.0e3), wp.constant(1.0e2), wp.constant(30.0)
 """Penalties over mass and dt^2: within lone groups, within one of two groups, between groups (docs/decisions/0020-rigid-contacts.md)."""
 TRIFLE = wp.constant(2.0e-5)  # of what the way it may close does to its force: changes of a row that do not matter
+NEARLY = wp.constant(0.1)  # of the way that a row may close
 MISSED = wp.constant(0.3)  # of a force that a solve ended with: more is not linear any more
 GROWTH = wp.constant(100.0)  # of a penalty in an iteration
 SETTLED = wp.constant(0.1)  # change of a load from one iteration to the next
@@ -163,7 +164,8 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
 
     Before the first the load that limits friction is that of the multiplier: the guess of where the bodies are says little of it. Nor is
     it more, later on, than what stops the bodies. What slides back, after it has slid one way in the last solve, is taken to stick in
-    the next.
+    the next, and so is at first what has just met and hardly slides. What nearly touches before the first iteration counts as touching:
+    one by one, a house of cards would take an iteration for each of its edges.
     """
     found = ContactForce()
     pair, n, held = contacts.body[r], contacts.normal[r], contacts.force[r]
@@ -172,7 +174,8 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
     k = contacts.stiffness[r]
     fn = held_n - k * (contacts.gap[r] + un + contacts.aim[r])
     w = (held - held_n * n) - contacts.grip[r] * (u - un * n)
-    if fn >= 0.0:
+    touches = number == 0 and held_n == 0.0 and contacts.gap[r] + un < NEARLY * contacts.reach[r]
+    if fn >= 0.0 or touches:
         found.along = k
         if un < 0.0:
             found.along += contacts.damping[r] / dt
@@ -182,14 +185,15 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
         size, limit = wp.length(w), contacts.mu[r] * wp.where(number == 0, held_n, wp.min(fn, held_n + contacts.blow[r]))
         found.limit = limit
         found.push = fn * n + w
-        found.f = found.push
+        found.f = wp.max(fn, 0.0) * n + w
         if size > limit:
             t = w / size
-            found.f = fn * n + limit * t
+            found.f = wp.max(fn, 0.0) * n + wp.max(limit, 0.0) * t
             back = number > 0 and contacts.state[r] == SLIDING and wp.dot(t, contacts.slide[r]) < 0.0
-            if not back:
+            fresh = number == 0 and held_n == 0.0 and wp.length(u - un * n) < contacts.reach[r]
+            if not (back or fresh):
                 found.across = contacts.grip[r] * (limit / size)
-                found.push = found.f
+                found.push = fn * n + limit * t
                 found.state = SLIDING
                 found.slide = t
                 settled = number > 0 and wp.abs(fn - wp.dot(contacts.load[r], n)) < SETTLED * fn
