@@ -104,14 +104,21 @@ def kept_force(past: ContactPast, b: int, shape: wp.vec2i, feature: int, n: wp.v
 
 
 @wp.func
-def steady_share(motion: BodyMotion, a: int, b: int, fall: float, dt: float):
-    """What of a force lasts: that of an impact does not. One where the bodies were accelerated by more than gravity is taken for such."""
-    most = fall
+def gain_of(motion: BodyMotion, a: int, b: int):
+    """The larger acceleration of two bodies in the step before."""
+    most = float(0.0)
     for side in range(2):
         body = wp.where(side == 0, a, b)
         if may_move(motion, body):
-            most = wp.max(most, dt * dt * wp.length(motion.gain[body]))
-    return wp.where(most > 0.0, fall / wp.max(most, TINY), 1.0)
+            most = wp.max(most, wp.length(motion.gain[body]))
+    return most
+
+
+@wp.func
+def steady_share(contacts: BodyContacts, r: int, kept: wp.vec3, gain: float, fall: float, dt: float):
+    """What of a force lasts: that of an impact, which accelerates by more than gravity what the row moves, does not."""
+    thrown = contacts.mass[r] * wp.max(gain - fall / (dt * dt), 0.0)
+    return wp.clamp(1.0 - thrown / wp.max(wp.length(kept), TINY), 0.0, 1.0)
 
 
 @wp.func
@@ -147,13 +154,11 @@ def way_to_close(contacts: BodyContacts, motion: BodyMotion, r: int, a: int, b: 
 
 
 @wp.func
-def begin_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, reach: float,
+def begin_row(contacts: BodyContacts, motion: BodyMotion, r: int, a: int, b: int, kept: wp.vec3, reach: float,
               dt: float):  # fmt: skip
-    """The mass that a row moves, and what it can do in a step; its bodies are counted."""
-    n, gap = contacts.normal[r], contacts.gap[r]
-    w0 = inverse_mass(bodies, motion, a, n, contacts.lever0[r])
+    """What a row can do in a step; its bodies are counted."""
+    gap = contacts.gap[r]
     contacts.body[r] = wp.vec2i(a, b)
-    contacts.mass[r] = 1.0 / (w0 + inverse_mass(bodies, motion, b, n, contacts.lever1[r]))
     contacts.reach[r] = reach
     contacts.blow[r] = SURELY * contacts.mass[r] * (reach + wp.max(-gap, 0.0)) / (dt * dt)
     near = gap <= reach or wp.length_sq(kept) > 0.0
@@ -198,16 +203,19 @@ def begin_contacts(
                         owner = int(a)
                     place_row(contacts, bodies, motion, rows, r, a, b)
                     fall = fall_of(bodies, gravity, owner, dt)
-                    reach, around = way_to_close(contacts, motion, r, a, b, fall, dt)
+                    gain = gain_of(motion, a, b)
+                    reach, around = way_to_close(contacts, motion, r, a, b, wp.max(fall, dt * dt * gain), dt)
                     if contacts.gap[r] <= around:
                         fill_row(contacts, shapes, options, r, s, t)
                         n = contacts.normal[r]
+                        w = inverse_mass(bodies, motion, a, n, contacts.lever0[r])
+                        contacts.mass[r] = 1.0 / (w + inverse_mass(bodies, motion, b, n, contacts.lever1[r]))
                         kept = kept_force(past, owner, wp.vec2i(s, t), feature_of(rows, r), n)
-                        kept = (options.gamma * steady_share(motion, a, b, fall, dt)) * kept
+                        kept = (options.gamma * steady_share(contacts, r, kept, gain, fall, dt)) * kept
                         if options.hard == 0:
                             kept = kept - wp.dot(kept, n) * n
                         contacts.force[r] = kept
-                        begin_row(contacts, bodies, motion, r, a, b, kept, reach, dt)
+                        begin_row(contacts, motion, r, a, b, kept, reach, dt)
         r = next_item(work, r)
 
 
