@@ -63,7 +63,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     whole islands of bodies that joints connect, with an augmented Lagrangian for what joints lock (docs/guide/bodies.md).
     The caller moves a kinematic body by writing ``state_in.body_q``, and a fixed particle (inactive or without mass) by writing
     ``state_in.particle_q``: it moves over the step, and the velocity of the particle in the states stays 0.
-    Contacts of dynamic bodies, with each other or with particles, are not solved yet; a model with them is warned of or refused.
+    Bodies that touch take their Newton steps together (docs/guide/bodies.md).
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
