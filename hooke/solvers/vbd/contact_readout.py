@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.execution.recorder import captured_by_user, launch_directly
@@ -208,5 +209,5 @@ class ContactForces:
             if self._surface is not None:
                 self._surface.refresh()
             rows, features = self.workspace.rows, self._surface_rows.features
-            residual = max(residual, self._sweeps.measure_imbalance(rows, features, self._dt))
+            residual = float(np.maximum(residual, self._sweeps.measure_imbalance(rows, features, self._dt)))  # not a number stays so
         return residual
