@@ -44,8 +44,8 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, n: int, b: i
     islands.diagonal[n] = wp.identity(n=6, dtype=wp.float32)
     islands.right[n] = wp.spatial_vector()
     if motion.moves[b] != 0:
-        islands.diagonal[n] = inertial_matrix(bodies, motion, b, dt)
-        islands.right[n] = inertial_force(bodies, motion, b, dt)
+        islands.diagonal[n] = inertial_matrix(bodies, motion, b, dt) + motion.stiffening[b]
+        islands.right[n] = inertial_force(bodies, motion, b, dt) + motion.pull[b]
 
 
 @wp.func
