@@ -11,8 +11,8 @@ from hooke.execution.work import FEW
 from hooke.model.contacts import SoftRows, soft_rows
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.contacts import has_facets, has_rows
-from hooke.solvers.vbd.features import FeatureContacts
-from hooke.solvers.vbd.link_forces import hold_particles, make_link_kernel, pack_others
+from hooke.solvers.vbd.features import FeatureContacts, places_of
+from hooke.solvers.vbd.link_forces import hold_particles, make_link_kernels, pack_neighbours
 from hooke.solvers.vbd.links import (
     Links,
     begin_links,
@@ -54,9 +54,11 @@ class Coupling:
         self.bodies, self._motion, self._bodies = bodies, bodies.body_motion, tables["body"].count
         self._attachments = tables[ATTACHMENT_TABLE.name]
         self._held = hold_particles(tables, device)
-        points = len(workspace.vertices.displacement) - tables["particle"].count
-        kinds, self._chain = pack_others(sweeps.active, tables, points, device)
-        self._judge = make_link_kernel(kinds, friction)
+        kinds, self._chain = pack_neighbours(sweeps.active, tables, device)
+        self._mark, self._judge = make_link_kernels(kinds, friction)
+        # What extrapolates the sweeps does not know where bodies are, and is misled by particles that go along with them.
+        place = places_of(sweeps.particle, tables["particle"].count if sweeps.acceleration is None else 0)
+        self._place = wp.array(place, dtype=wp.int32, device=device)
         self._nobody = (SoftRows(), FeatureContacts())
         self._links: Any = None
         self._sizes = (-1, -1)
@@ -66,7 +68,7 @@ class Coupling:
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
         links = [start_movers, begin_links, list_links, sort_links, merge_touching, gather_links, follow_links]
-        return [*links, self._judge]
+        return [*links, self._mark, self._judge]
 
     # ---- room
 
@@ -78,7 +80,9 @@ class Coupling:
         """Make room; nothing is remembered between steps."""
         device, size = self._recorder.device, self._bodies + 1
         self._sizes = rows, facets
-        given = {name: wp.zeros(size, dtype=wp.int32, device=device) for name in ("first", "filled", "touching")}
+        particles = self._tables["particle"].count
+        sizes = {"first": size, "filled": size, "touching": size, "carrier": particles, "mark": particles}
+        given = {name: wp.zeros(size, dtype=wp.int32, device=device) for name, size in sizes.items()}
         self._count = rows + facets + self._attachments.count
         counts = {"rows": rows, "facets": facets}
         self._links = allocate(Links, self._count, device, **counts, **given)
@@ -119,6 +123,7 @@ class Coupling:
         launch(list_links, self._count, [], [links], grain=FEW)
         launch(sort_links, self._bodies, [], [links], grain=FEW)
         launch(merge_touching, self._bodies + 1, [rigid], [links], grain=FEW)
+        self._recorder.alone(links.carrier.fill_, -1)
 
     def _scan(self) -> None:
         wp.utils.array_scan(self._links.filled, self._links.first, inclusive=False)
@@ -128,6 +133,7 @@ class Coupling:
         w, launch, links = self._workspace, self._recorder.launch, self._links
         self._sweeps.store()
         particles = self._tables["particle"]
+        launch(self._mark, particles.count, [particles.struct, self._held, w.rows, w.vertices, dt], [links])
         inputs = [particles.struct, self._chain, self._held, w.rows, features or self._nobody[1], w.vertices, dt]
         launch(self._judge, self._count, inputs, [links])
         launch(gather_links, self._bodies, [links], [self._motion])
@@ -135,6 +141,6 @@ class Coupling:
     def _follow(self, features: FeatureContacts | None) -> None:
         """Rows and points where the bodies are now."""
         w = self._workspace
-        outputs = [w.rows, features or self._nobody[1], w.vertices]
-        self._recorder.launch(follow_links, self._count, [self._motion, self._links], outputs)
+        outputs = [self._links, w.rows, features or self._nobody[1], w.vertices, self._sweeps.motion.displacement]
+        self._recorder.launch(follow_links, self._count, [self._motion, self._place], outputs)
         self._sweeps.move_points()

@@ -1,13 +1,16 @@
 """What links (:mod:`hooke.solvers.vbd.links`) exert on bodies, and how far particles give way.
 
-With the gradient G and block K of a link, and the gradient r of everything at its particle, a body that moves its end of the link by v
-moves the particle against the block H of whatever else holds it. The force on the body then is
+With the gradient G and block K of a link and the gradient r of everything at its particle, a body that moves its end of the link by v
+moves the particle against the stiffness H of whatever else holds the particle. The force on the body then is
 
     G - K (K + H)^-1 r - K_eff v,     K_eff = H (K + H)^-1 K                                       (1)
 
-the Newton step of both in series: it is G where the particle is in balance, and no stiffer than what gives way first. So a body and the
-particles on it are solved as if particles did not know of each other, and the sweep that follows makes good for that. The point of an
-edge or a face gives way like its corners: its block is the inverse of the sum of w^2 H_c^-1.
+the Newton step of both in series: it is G where the particle is in balance, and no stiffer than what gives way first. The particles
+that press on a body or are attached to it move with it all at once. So H is that of all of them together: an element counts by those of
+its corners that stay behind, as in patches (:mod:`hooke.solvers.vbd.patches`), in equal shares. A cloth that lies flat on a box
+then weighs what it weighs, however stiff it is. The points of edges and faces, and further links of a particle, are not among them:
+there H is that of the particles by themselves, for a point the inverse of the sum of w^2 H_c^-1
+(docs/decisions/0021-particles-and-bodies.md).
 """
 
 import functools
@@ -19,18 +22,17 @@ import warp as wp
 from hooke.elements import Element
 from hooke.elements.attachment import ATTACHMENT, Attachments, pull_derivatives
 from hooke.execution.work import Work, first_item, next_item
-from hooke.geometry.incidence import Incidence, build_incidence
+from hooke.geometry.incidence import Incidence, build_incidence, list_members
 from hooke.math import Block, add, apply, isotropic, mul, solve, symmetric
 from hooke.model.tables import Particles
 from hooke.solvers.vbd.contacts import make_row_contact
 from hooke.solvers.vbd.features import ROW, FeatureContacts, contact_derivatives
 from hooke.solvers.vbd.links import Links
-from hooke.solvers.vbd.patches import particle_entries
 from hooke.solvers.vbd.predict import is_fixed
-from hooke.solvers.vbd.vertices import make_chain, pack_chain
+from hooke.solvers.vbd.vertices import make_struct
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["HeldParticles", "hold_particles", "make_link_kernel", "pack_others"]
+__all__ = ["HeldParticles", "hold_particles", "make_link_kernels", "pack_neighbours"]
 
 
 @wp.struct
@@ -39,6 +41,17 @@ class HeldParticles:
 
     attachments: Attachments
     incidence: Incidence
+
+
+@wp.struct
+class Neighbours:
+    """Elements of every particle, ``element[start[i] : start[i + 1]]``, in which slot it is, and the row of their ``corners``."""
+
+    start: wp.array(dtype=wp.int32)
+    element: wp.array(dtype=wp.int32)
+    slot: wp.array(dtype=wp.int32)
+    row: wp.array(dtype=wp.int32)
+    corners: wp.array2d(dtype=wp.int32)
 
 
 def hold_particles(tables: dict[str, Any], device: Any) -> HeldParticles:
@@ -52,24 +65,73 @@ def hold_particles(tables: dict[str, Any], device: Any) -> HeldParticles:
     return held
 
 
-def pack_others(
-    active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], points: int, device: Any
-) -> tuple[Any, Any]:
+@functools.cache
+def make_neighbour_chain(elements: tuple[Element, ...]) -> tuple[Any, Any]:
+    """For some kinds of elements: their struct, and the function that sums gradient and block of a particle.
+
+    If the particle has a ``mark``, the block is its share of that of all with the same.
+    """
+    if not elements:
+        End = make_struct("NeighbourEnd", {"nothing": wp.int32})
+
+        @wp.func
+        def sum_none(chain: End, i: int, mark: int, marks: wp.array(dtype=wp.int32), vertices: VertexMotion, dt: float):
+            return wp.vec3(0.0), isotropic(float(0.0))
+
+        return End, sum_none
+
+    Rest, sum_rest = make_neighbour_chain(elements[1:])
+    derivatives = elements[0].gradient_hessian
+    count, size = wp.constant(elements[0].particle_count), wp.constant(elements[0].size)
+    fields = {"elements": elements[0].table.struct, "neighbours": Neighbours, "rest": Rest}
+    Chain = make_struct("Neighbours_" + "_".join(element.name for element in elements), fields)
+
+    @wp.func
+    def sum_elements(chain: Chain, i: int, mark: int, marks: wp.array(dtype=wp.int32), vertices: VertexMotion, dt: float):
+        gradient, block = sum_rest(chain.rest, i, mark, marks, vertices, dt)
+        near = chain.neighbours
+        for k in range(near.start[i], near.start[i + 1]):
+            e, slot = near.element[k], near.slot[k]
+            g, h = derivatives(chain.elements, e, 1 << slot, vertices.displacement, vertices.start, dt)
+            gradient = gradient + g
+            slots, number = 1 << slot, int(1)
+            if mark >= 0:
+                for c in range(count):
+                    if c != slot and marks[near.corners[near.row[k], c]] == mark:
+                        slots = slots | (1 << c)
+                        number += 1
+            if number == 1:
+                block = block + h
+            elif number < size:
+                _g, h = derivatives(chain.elements, e, slots, vertices.displacement, vertices.start, dt)
+                block = block + (1.0 / float(number)) * h
+        return gradient, block
+
+    return Chain, sum_elements
+
+
+def pack_neighbours(active: list[tuple[Element, np.ndarray, np.ndarray]], tables: dict[str, Any], device: Any) -> tuple[Any, Any]:
     """The kinds of elements that act, without attachments, and the chain of their elements.
 
     Args:
         active: Kinds, with the rows that act and their particles.
         tables: Tables of the model.
-        points: Number of points behind the particles.
         device: Where the arrays go.
     """
-    count = tables["particle"].count
-    others = [entry for entry in active if entry[0] is not ATTACHMENT]
-    entries = []
-    for element, rows, stencils in others:
-        corners = element.corners(rows, stencils, tables[element.table.name].count, count + points)
-        entries.append((element, particle_entries(element, rows, corners)))
-    return tuple(element for element, _rows, _stencils in others), pack_chain(entries, tables, count, device)
+    found = [entry for entry in active if entry[0] is not ATTACHMENT]
+    kinds = tuple(element for element, _rows, _stencils in found)
+    chain = make_neighbour_chain(())[0]()
+    for n in reversed(range(len(found))):
+        element, rows, stencils = found[n]
+        link, near = make_neighbour_chain(kinds[n:])[0](), Neighbours()
+        start, row, slot = list_members(stencils, tables["particle"].count)
+        arrays = {"start": start, "element": rows[row], "slot": slot, "row": row}
+        for name, array in arrays.items():
+            setattr(near, name, wp.array(np.ascontiguousarray(array, np.int32), dtype=wp.int32, device=device))
+        near.corners = wp.array(np.ascontiguousarray(stencils, np.int32), dtype=wp.int32, ndim=2, device=device)
+        link.elements, link.neighbours, link.rest = tables[element.table.name].struct, near, chain
+        chain = link
+    return kinds, chain
 
 
 @wp.func
@@ -111,10 +173,34 @@ def pull_of(held: HeldParticles, a: int, vertices: VertexMotion, dt: float):
 
 
 @functools.cache
-def make_link_kernel(elements: tuple[Element, ...], friction: str) -> Any:
-    """The kernel that judges links, for some kinds of elements, without attachments, and a friction law."""
-    Chain, sum_elements = make_chain(elements)
+def make_link_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
+    """The kernels (mark, judge) for some kinds of elements, without attachments, and a friction law."""
+    Chain, sum_elements = make_neighbour_chain(elements)
     evaluate = make_row_contact(friction)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def mark_particles(
+        work: Work, particles: Particles, held: HeldParticles, rows: ContactRows, vertices: VertexMotion, dt: float, links: Links
+    ):  # fmt: skip
+        """Which particles move with a body: those that press on it, by their first row, and those that are attached to it."""
+        i = first_item(work, wp.tid())
+        while i >= 0:
+            found = int(-1)
+            if not is_fixed(particles, i):
+                for r in range(rows.first[i], rows.first[i + 1]):
+                    if found < 0 and links.body[r] >= 0:
+                        _g, _h, load, _secant = evaluate(rows, r, vertices.displacement[i], dt)
+                        if load > 0.0:
+                            found = r
+                for n in range(held.incidence.start[i], held.incidence.start[i + 1]):
+                    k = links.rows + links.facets + held.incidence.element[n]
+                    if found < 0 and links.body[k] >= 0:
+                        found = k
+            links.carrier[i] = found
+            links.mark[i] = -1
+            if found >= 0:
+                links.mark[i] = links.body[found]
+            i = next_item(work, i)
 
     @wp.func
     def derivatives_at(
@@ -123,7 +209,10 @@ def make_link_kernel(elements: tuple[Element, ...], friction: str) -> Any:
     ):  # fmt: skip
         """Gradient of everything at a particle, and its block without link ``skip``."""
         inertia = particles.mass[i] / (dt * dt)
-        gradient, block = sum_elements(chain, i, vertices.displacement, vertices.start, dt)
+        mark = int(-1)
+        if links.carrier[i] == skip:
+            mark = links.mark[i]
+        gradient, block = sum_elements(chain, i, mark, links.mark, vertices, dt)
         d = vertices.displacement[i]
         gradient = gradient + inertia * (d - vertices.target[i])
         block = block + isotropic(inertia)
@@ -204,4 +293,4 @@ def make_link_kernel(elements: tuple[Element, ...], friction: str) -> Any:
                     links.stiffness[k] = matrix_of(block)
             k = next_item(work, k)
 
-    return judge_links
+    return mark_particles, judge_links

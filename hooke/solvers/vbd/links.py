@@ -42,6 +42,7 @@ class Links:
     for a body that does not move; for a facet ``offset`` holds its distance, for an attachment the lever of its point.
     ``pull`` is the force that a body's solve takes for the link and ``stiffness`` its matrix. The links of body b are
     ``link[first[b]] ... link[first[b + 1]]`` in increasing order; ``touching`` grows where a body has links or meets bodies.
+    ``carrier`` is the link by which a body, ``mark``, takes a particle along, -1 without one; ``moved`` is u.
     """
 
     rows: wp.int32
@@ -53,12 +54,15 @@ class Links:
     offset: wp.array(dtype=wp.vec3)
     motion: wp.array(dtype=wp.vec3)
     reach: wp.array(dtype=wp.vec3)
+    moved: wp.array(dtype=wp.vec3)
     pull: wp.array(dtype=wp.vec3)
     stiffness: wp.array(dtype=wp.mat33)
     first: wp.array(dtype=wp.int32)
     filled: wp.array(dtype=wp.int32)
     touching: wp.array(dtype=wp.int32)
     link: wp.array(dtype=wp.int32)
+    carrier: wp.array(dtype=wp.int32)
+    mark: wp.array(dtype=wp.int32)
 
 
 @wp.kernel(enable_backward=False)
@@ -77,6 +81,7 @@ def put_link(links: Links, motion: BodyMotion, k: int, b: int, corner: wp.vec3i,
     links.corner[k] = corner
     links.weight[k] = weight
     links.lever[k] = x - motion.com[b]
+    links.moved[k] = wp.vec3(0.0)
     take_number(b, links.filled)
 
 
@@ -209,14 +214,19 @@ def gather_links(work: Work, links: Links, motion: BodyMotion):
 
 @wp.kernel(enable_backward=False)
 def follow_links(
-    work: Work, motion: BodyMotion, links: Links, bound: ContactRows, features: FeatureContacts, vertices: VertexMotion
+    work: Work, motion: BodyMotion, place: wp.array(dtype=wp.int32), links: Links, bound: ContactRows, features: FeatureContacts,
+    vertices: VertexMotion, displacement: wp.array(dtype=wp.vec3),
 ):  # fmt: skip
-    """Rows and points where the bodies are now."""
+    """Rows and points where the bodies are now. Particles go along with what carries them if they have a ``place``."""
     k = first_item(work, wp.tid())
     while k >= 0:
         b = links.body[k]
         if b >= 0:
             u = motion.way[b] + turned(motion.turn[b], links.lever[k])
+            i = links.corner[k][0]
+            if place.shape[0] > 0 and links.carrier[i] == k:
+                displacement[place[i]] = displacement[place[i]] + (u - links.moved[k])
+            links.moved[k] = u
             if k < links.rows:
                 bound.offset[k] = links.offset[k] - u
                 bound.motion[k] = links.motion[k] + u
