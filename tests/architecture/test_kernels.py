@@ -15,12 +15,14 @@ from hooke.collision.soft_surface import make_surface_detection
 from hooke.collision.triangle_contact import make_collide_triangles
 from hooke.contact.particle import FRICTION_LAWS
 from hooke.elements import ELEMENTS
+from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
 from hooke.solvers.vbd.lanes import begin_kernel, make_lane_kernels, make_touched_kernel
+from hooke.solvers.vbd.link_forces import make_link_kernels
 from hooke.solvers.vbd.patch_sweep import make_member_kernel, make_share_kernel
 from hooke.solvers.vbd.separation import make_limit_kernel
 from hooke.solvers.vbd.vertices import make_vertex_kernels
@@ -58,6 +60,9 @@ FACTORIES = {
     ],
     "hooke.solvers.vbd.lanes.make_lane_kernels": lambda: make_lane_kernels(VIEWS)[0],
     "hooke.solvers.vbd.lanes.make_touched_kernel": lambda: [make_touched_kernel(law) for law in FRICTION_LAWS],
+    "hooke.solvers.vbd.link_forces.make_link_kernels": lambda: [
+        kernel for law in FRICTION_LAWS for kernel in make_link_kernels(tuple(e for e in ELEMENTS if e is not ATTACHMENT), law)
+    ],
     "hooke.solvers.vbd.patch_sweep.make_member_kernel": lambda: [make_member_kernel(law) for law in FRICTION_LAWS],
     "hooke.solvers.vbd.patch_sweep.make_share_kernel": lambda: make_share_kernel(ELEMENTS),
     "hooke.solvers.vbd.separation.make_limit_kernel": lambda: [make_limit_kernel(kind) for kind in PAIR_KINDS],

@@ -157,26 +157,34 @@ class RigidBodies:
         """All launches of a step."""
         self._begin(states[0], control, contacts, dt)
         for number in range(iterations):
-            self._iterate(number, iterations, contacts, dt)
-        self._finish(states, contacts, dt)
+            self.iterate(number, iterations, contacts, dt)
+        self.finish(states, contacts, dt)
 
     def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
+        self.enter(state, dt)
+        self.meet(contacts, dt)
+        self.predict(state, control, contacts, self._touching(contacts).first, dt)
+
+    def enter(self, state: Any, dt: float) -> None:
+        """Where the bodies start."""
         w, bodies = self._workspace, self._tables["body"]
-        launch = self._recorder.launch
-        launch(
-            begin_bodies,
-            bodies.count,
-            [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt],
-            [self._motion],
-        )
+        inputs = [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt]
+        self._recorder.launch(begin_bodies, bodies.count, inputs, [self._motion])
+
+    def meet(self, contacts: Any, dt: float) -> wp.array:
+        """The rows between bodies; returns where those of every body begin, an empty array without contacts."""
         if contacts is not None:
             self.contacts.begin(contacts, self._motion, dt)
+        return self._touching(contacts).first
+
+    def predict(self, state: Any, control: Any, contacts: Any, touching: wp.array, dt: float) -> None:
+        """Where inertia and joints take the bodies; a body touches something where ``touching`` grows."""
+        bodies, launch = self._tables["body"], self._recorder.launch
         self._inputs = self._joint_inputs(control)
         if self._joint_count:
             inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
             launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
-        touching = self._touching(contacts).first
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
         self.contacts.bounce(contacts, self._motion, dt)
@@ -185,7 +193,7 @@ class RigidBodies:
         """The rows of a step."""
         return self.contacts.none if contacts is None else self.contacts.rows
 
-    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
+    def iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A Newton step of every island, or of every group of islands that touch."""
         joints, bodies = self._tables["joint"], self._tables["body"]
         launch = self._recorder.launch
@@ -204,7 +212,8 @@ class RigidBodies:
             outputs = [islands, self._touching(contacts), self._motion, self._memory, self._mimics]
             launch(solve_islands, count, inputs, outputs)
 
-    def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
+    def finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
+        """Poses and velocities at the end of a step."""
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         state_in, state_out = states
         if self._hysteresis.acts:
@@ -261,6 +270,11 @@ class RigidBodies:
         return options
 
     # ---- beside the step
+
+    @property
+    def body_motion(self) -> BodyMotion:
+        """The bodies within a step."""
+        return self._motion
 
     def motion(self, body_q: wp.array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the bodies were when the last step began, when it ended, and in ``body_q``: poses."""

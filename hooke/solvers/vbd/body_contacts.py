@@ -346,6 +346,6 @@ def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, numb
             owner = contacts.body[r][1]
             if not may_move(motion, owner):
                 owner = contacts.body[r][0]
-            if number == 0 or contacts.whole[owner] != RESTS:
+            if number == 0 or contacts.whole[owner] != RESTS or motion.stiffening[owner][0, 0] > 0.0:
                 judge_row(options, motion, contacts, r, number, dt)
         block = next_item(work, block)

@@ -34,7 +34,8 @@ SMALL = wp.constant(1.0e-20)
 @wp.struct
 class BodyMotion:
     """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
-    is the change of velocity of the step before, over h, ``lightness`` 1/m.
+    is the change of velocity of the step before, over h, ``lightness`` 1/m. ``pull`` and ``stiffening`` are what particles exert, and how
+    much it changes with the way and turn of the body (:mod:`hooke.solvers.vbd.links`).
     """
 
     moves: wp.array(dtype=wp.int32)
@@ -48,6 +49,8 @@ class BodyMotion:
     turn: wp.array(dtype=wp.quat)
     gain: wp.array(dtype=wp.vec3)
     lightness: wp.array(dtype=wp.float32)
+    pull: wp.array(dtype=wp.spatial_vector)
+    stiffening: wp.array(dtype=wp.spatial_matrix)
 
 
 @wp.func

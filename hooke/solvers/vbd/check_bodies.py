@@ -14,7 +14,7 @@ from hooke.model.enums import BodyFlags, ShapeFlags
 from hooke.model.tables import UNLIMITED
 from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
 
-__all__ = ["check_bodies", "is_joint_of"]
+__all__ = ["check_bodies", "is_joint_of", "meets_particles"]
 
 _ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
 _FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
@@ -45,7 +45,6 @@ def check_bodies(model: Any, tables: dict[str, Any], moved_by_another: bool) -> 
         return False
     _check_body_colors(model, tables)
     _check_joints(model, tables)
-    _check_coupling(tables, dynamic)
     return True
 
 
@@ -131,20 +130,32 @@ def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, A
             return
 
 
-def _check_coupling(tables: dict[str, Any], dynamic: np.ndarray) -> None:
-    """Particles do not feel dynamic bodies yet."""
+def meets_particles(tables: dict[str, Any], solved: bool) -> bool:
+    """Whether particles may touch dynamic bodies, or are attached to them.
+
+    Args:
+        tables: Tables of the model.
+        solved: Whether that is solved in the formulation that was chosen.
+
+    Raises:
+        NotImplementedError: They may, and it is not.
+    """
     if not tables["particle"].count:
-        return
-    names = tables["body"].arrays["label"]
+        return False
+    arrays = tables["body"].arrays
+    dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
     for what, bodies in _touching(tables):
         hit = bodies[(bodies >= 0)]
         hit = hit[dynamic[hit]]
-        if len(hit):
+        if len(hit) and not solved:
             raise NotImplementedError(
-                f"SolverVBD: body {names[hit[0]]!r} (index {hit[0]}) is dynamic, and {what}, but coupling of particles with dynamic "
-                "bodies is not available yet; pass is_kinematic=True, switch has_particle_collision off for its shapes, or let another "
-                "solver move the bodies (integrate_with_external_rigid_solver=True)"
+                f"SolverVBD(rigid_compliant_alm=False): body {arrays['label'][hit[0]]!r} (index {hit[0]}) is dynamic, and {what}, but "
+                "the documented formulation does not couple particles with dynamic bodies; leave the default True, pass "
+                "is_kinematic=True, or switch has_particle_collision off for its shapes"
             )
+        if len(hit):
+            return True
+    return False
 
 
 def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:

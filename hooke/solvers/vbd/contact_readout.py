@@ -209,5 +209,7 @@ class ContactForces:
             if self._surface is not None:
                 self._surface.refresh()
             rows, features = self.workspace.rows, self._surface_rows.features
-            residual = float(np.maximum(residual, self._sweeps.measure_imbalance(rows, features, self._dt)))  # not a number stays so
+            residual = float(
+                np.maximum(residual, self._sweeps.measure_imbalance(rows, features, self._dt))
+            )  # not a number stays so
         return residual

@@ -94,13 +94,13 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
 
 
 @wp.func
-def is_settled(islands: Islands, contacts: BodyContacts, first: int, last: int):
+def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int):
     """Whether the last solve of a lone group has hardly moved it, and nothing has changed since."""
     settled = int(1)
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
-            if contacts.whole[b] != RESTS:
+            if contacts.whole[b] != RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
                 settled = 0
             else:
                 for k in range(contacts.first[b], contacts.first[b + 1]):

@@ -72,8 +72,8 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointR
     matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
     if motion.moves[b] != 0:
         force, stiffness = ends_of(islands, rows, b)
-        force += inertial_force(bodies, motion, b, turn.dt)
-        matrix = inertial_matrix(bodies, motion, b, turn.dt)
+        force += inertial_force(bodies, motion, b, turn.dt) + motion.pull[b]
+        matrix = inertial_matrix(bodies, motion, b, turn.dt) + motion.stiffening[b]
         for i in range(3):
             for k in range(3):
                 matrix[3 + i, 3 + k] += stiffness[i, k]
@@ -280,7 +280,7 @@ def solve_islands(
             first, last = islands.first[k], islands.first[k + 1]
             settled, followed = int(0), int(0)
             if turn.part != 0:
-                settled = is_settled(islands, contacts, first, last)
+                settled = is_settled(islands, contacts, motion, first, last)
                 if settled == 0:
                     followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             if settled == 0:

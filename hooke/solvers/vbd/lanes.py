@@ -394,10 +394,14 @@ class LaneSweep:
         """Before the sweeps of a step: what everything weighs, where it starts, and what touches it."""
         outputs = [self.inertia, self.groups.touched, self.row_range, self.motion]
         self._recorder.launch(load_lanes, len(self.own), [self.own, particles, vertices, rows, dt], outputs)
-        if self._points:
-            self._recorder.launch(load_points, self._points, [vertices, self._count, self._slot], [self.motion])
+        self.move_points(vertices)
         for begin, records in zip(self._begins, self.records, strict=True):
             self._recorder.launch(begin, len(records.index), [self.motion.start], [records])
+
+    def move_points(self, vertices: Any) -> None:
+        """After the points behind the particles were moved."""
+        if self._points:
+            self._recorder.launch(load_points, self._points, [vertices, self._count, self._slot], [self.motion])
 
     def sweep(self, color: int, rows: Any, features: Any, dt: float) -> None:
         """Newton steps of the particles of a colour; ``features`` are the contacts of the surface with itself, if there may be any."""

@@ -355,7 +355,7 @@ class PageBodies(RigidBodies):
         tables = self._tables
         return [self._joint_options, tables["joint"].struct, tables["joint_dof"].struct, tables["body"].struct, self._inputs]
 
-    def _iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
+    def iterate(self, number: int, iterations: int, contacts: Any, dt: float) -> None:
         """A sweep over all colours, and the multipliers."""
         for color in self._colors:
             self.contacts.push(color, contacts, self._page, dt)
@@ -365,7 +365,8 @@ class PageBodies(RigidBodies):
         if self._joint_count:
             self._recorder.launch(update_page, self._joint_count, [*self._page_tables, self._page, dt], [self._page_memory])
 
-    def _finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
+    def finish(self, states: tuple[Any, Any], contacts: Any, dt: float) -> None:
+        """Poses and velocities at the end of a step."""
         w, bodies = self._workspace, self._tables["body"]
         self.contacts.finish(contacts, self._page, dt)
         outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]

@@ -30,12 +30,14 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.geometry.incidence import Incidence, build_incidence
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
+from hooke.solvers.vbd.body_contacts import may_move
+from hooke.solvers.vbd.body_motion import BodyMotion, turned
 from hooke.solvers.vbd.contacts import body_pose, corners_of, row_count
 from hooke.solvers.vbd.features import FeatureContacts, Features, count_features, list_features, sort_features
 from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.workspace import allocate
 
-__all__ = ["PlaneRows", "ShapePlanes", "Triangles", "bind_planes", "stay_outside"]
+__all__ = ["PlaneRows", "ShapePlanes", "Triangles", "bind_planes", "follow_planes", "stay_outside"]
 
 ROUNDS = wp.constant(3)
 FINE = wp.constant(2.0e-6)
@@ -125,6 +127,21 @@ def bind_planes(
             planes.height[r] = height
             planes.thickness[r] = thickness + shapes.margin[rows.shape[r]]
             planes.is_level[r] = wp.where(lowest >= lowest_beside(planes, r), 1, 0)
+        r = next_item(work, r)
+
+
+@wp.kernel(enable_backward=False)
+def follow_planes(work: Work, rows: SoftRows, shapes: Shapes, motion: BodyMotion, planes: PlaneRows):
+    """Planes of bodies that the solver moves, where they are now."""
+    r = first_item(work, wp.tid())
+    while r >= 0:
+        if r < row_count(rows):
+            b = shapes.body[rows.shape[r]]
+            if may_move(motion, b):
+                n, lever = planes.normal_start[r], planes.point_start[r] - motion.com[b]
+                planes.normal[r] = wp.normalize(n + turned(motion.turn[b], n))
+                planes.point[r] = planes.point_start[r] + (motion.way[b] + turned(motion.turn[b], lever))
+                planes.moves[r] = 1
         r = next_item(work, r)
 
 
@@ -281,7 +298,7 @@ class ShapePlanes:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that a step launches."""
-        return [bind_planes, stay_outside, count_features, list_features, sort_features]
+        return [bind_planes, follow_planes, stay_outside, count_features, list_features, sort_features]
 
     def reserve(self, rows: int) -> None:
         """Make room."""
@@ -302,6 +319,10 @@ class ShapePlanes:
         inputs = [rows, self._particles.struct, self._shapes.struct, self._start, *bodies, int(late)]
         self._recorder.launch(bind_planes, len(rows.particle), inputs, [lists.contacts, lists.ends[0], self._rows])
         lists.list()
+
+    def follow(self, rows: SoftRows, motion: BodyMotion) -> None:
+        """After bodies were moved."""
+        self._recorder.launch(follow_planes, len(rows.particle), [rows, self._shapes.struct, motion], [self._rows])
 
     def project(self) -> None:
         """Bring every way to the outer side of its planes."""

@@ -13,29 +13,16 @@ from hooke.collision.pipeline import soft_contact_default
 from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
-from hooke.execution.work import whole_work
-from hooke.model.contacts import Contacts, soft_rows
+from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
-from hooke.solvers.vbd.check_bodies import check_bodies
+from hooke.solvers.vbd.check_bodies import check_bodies, meets_particles
 from hooke.solvers.vbd.contact_readout import ContactForces
-from hooke.solvers.vbd.contacts import (
-    ContactMaterial,
-    bind_rows,
-    count_rows,
-    forget_bodies,
-    forget_particles,
-    has_facets,
-    has_rows,
-    list_rows,
-    make_contact_kernels,
-    meet_bodies,
-    ramp_rows,
-)
-from hooke.solvers.vbd.features import FeatureContacts
+from hooke.solvers.vbd.contacts import ContactMaterial, forget_bodies, forget_particles, has_facets
+from hooke.solvers.vbd.coupling import Coupling, rigid_part
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.history import ContactHistory
 from hooke.solvers.vbd.joint_modes import JointModes
@@ -232,26 +219,33 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     def _launch_step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """All launches of a step, and nothing else."""
         if self._tables["particle"].count:
-            self._begin(state_in, state_out, contacts, dt)
+            self._begin(state_in, state_out, control, contacts, dt)
             for number in range(self.iterations):
                 self._iterate(number, contacts, dt)
-            self._surface_rows.stay_outside(contacts)
-            self._finish(state_in, state_out, dt)
-        self._move_bodies(state_in, state_out, control, contacts, dt)
+            self._stay_outside(contacts)
+        self._finish(state_in, state_out, control, contacts, dt)
 
-    def _begin(self, state_in: Any, state_out: Any, contacts: Any, dt: float) -> None:
+    def _begin(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """The first guess, and the contacts with shapes."""
         self._predict(state_in, dt)
+        if self._coupling is not None:
+            self._coupling.enter(state_in, dt)
         bodies = self._bodies.begin(state_in, state_out)
+        if self._coupling is not None:
+            self._coupling.start(state_in.body_q)
         self._place_points(bodies, dt)
         self._shape_contacts.bind(contacts, bodies, self._material, dt)
         self._sweeps.begin(self.workspace.rows, dt)
         self._surface_rows.begin(contacts, bodies, self._material, dt, not self.integrate_with_external_rigid_solver)
+        if self._coupling is not None:
+            self._coupling.begin(state_in, control, contacts, self._surface_rows.features, dt)
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
-        """A sweep over all colours."""
+        """A step of the bodies that particles act on, and a sweep over all colours."""
         if number and self.rigid_avbd_linear_beta and contacts is not None:
             self._ramp_contacts(contacts)
+        if self._coupling is not None:
+            self._coupling.iterate(number, self.iterations, contacts, self._surface_rows.features, dt)
         self._sweeps.iterate(number, number == self.iterations - 1, self.workspace.rows, self._surface_rows.features, dt)
 
     def _step_apart(
@@ -270,12 +264,16 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
                 surface.settle(stage.search)
 
     def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> list[Stage]:
-        begin = functools.partial(self._begin, state_in, state_out, contacts, dt)
+        begin = functools.partial(self._begin, state_in, state_out, control, contacts, dt)
         iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        outside = functools.partial(self._surface_rows.stay_outside, contacts)
-        finish = functools.partial(self._finish_apart, state_in, state_out, control, contacts, dt)
+        outside = functools.partial(self._stay_outside, contacts)
+        finish = functools.partial(self._finish, state_in, state_out, control, contacts, dt)
         stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
         return [*stages, Stage("end", (surface.certify, finish), None)]
+
+    def _stay_outside(self, contacts: Any) -> None:
+        """Ways of particles that lead through a shape end before it, where the bodies are now."""
+        self._surface_rows.stay_outside(contacts, None if self._coupling is None else self._coupling.bodies.body_motion)
 
     def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
         if self._times is None:
@@ -283,16 +281,16 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         else:
             stage.time(key, self._recorder, self._times)
 
-    def _finish_apart(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
-        self._finish(state_in, state_out, dt)
-        self._move_bodies(state_in, state_out, control, contacts, dt)
-
-    def _move_bodies(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
+    def _finish(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
+        """Particles where they have come; then the bodies that they do not act on, in all their iterations."""
+        if self._coupling is not None:
+            self._coupling.bodies.finish((state_in, state_out), rigid_part(contacts), dt)
+        if self._tables["particle"].count:
+            self._finish_particles(state_in, state_out, dt)
         if self._rigid is None:
             self._recorder.alone(self._bodies.carry, state_in, state_out)
-        else:
-            given = None if contacts is None or not contacts.rigid_contact_max else contacts
-            self._rigid.launch(self.iterations, (state_in, state_out), control, given, dt)
+        elif self._coupling is None:
+            self._rigid.launch(self.iterations, (state_in, state_out), control, rigid_part(contacts), dt)
 
     def _key(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> tuple[Any, ...]:
         """All that the launches of a step depend on, beside the contents of arrays."""
@@ -312,6 +310,10 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
             launch_directly(self._reserve_rows, rows)
         if self._surface_rows.lacks_room(contacts):
             launch_directly(self._reserve_surface_rows, contacts)
+        if self._coupling is not None:
+            room = self.workspace.row_capacity, self._surface_rows.facet_room
+            if self._coupling.lacks_room(*room):
+                launch_directly(self._coupling.reserve, *room)
         if self._rigid is not None:
             self._rigid.contacts.restitution.refresh()
         if self._rigid is not None and self._rigid.contacts.needs(contacts):
@@ -338,10 +340,11 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         self._shape_contacts.ramp(self._material)
         self._surface_rows.ramp(contacts, self._material)
 
-    def _finish(self, state_in: Any, state_out: Any, dt: float) -> None:
+    def _finish_particles(self, state_in: Any, state_out: Any, dt: float) -> None:
         w = self.workspace
         self._sweeps.store()
-        self._shape_contacts.remember(self._bodies.now(state_in, state_out), dt)
+        at_end = self._bodies.now(state_in, state_out) if self._coupling is None else state_out.body_q
+        self._shape_contacts.remember(at_end, dt)
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
 
@@ -431,7 +434,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
             launch_directly(self._bind_elements)
         if flags & ModelFlags.SHAPE_PROPERTIES and self._rigid is not None:
             self._rigid.contacts.restitution.refresh(changed=True)
-        if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES):
+        if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES | ModelFlags.SHAPE_PROPERTIES):
             launch_directly(self._bind_bodies)
         elif flags & _OF_JOINTS and self._rigid is not None:
             launch_directly(self._rigid.bind)
@@ -495,18 +498,29 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
             self._rigid = self._make_bodies()
         self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
         self._bind_surface()
+        self._bind_coupling()
 
     def _make_bodies(self) -> RigidBodies:
         kind = RigidBodies if self._given["rigid_compliant_alm"] else PageBodies
         return kind(self.model, self._tables, self.workspace, self._given, self._recorder)
 
     def _bind_bodies(self) -> None:
-        """Which bodies move now."""
+        """Which bodies move now, and which of them particles act on."""
         self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
         if self._rigid is not None:
             self._rigid.bind()
         elif self._moves_bodies:
             self._rigid = self._make_bodies()
+        self._bind_coupling()
+
+    def _bind_coupling(self) -> None:
+        """What lies between particles and bodies that move, None if they do not act on each other."""
+        self._coupling: Coupling | None = None
+        if self._rigid is not None and meets_particles(self._tables, bool(self._given["rigid_compliant_alm"])):
+            shared = (self._tables, self.workspace, self._sweeps, self._rigid)
+            self._coupling = Coupling(*shared, self.particle_contact_friction, self._recorder)
+            self._coupling.reserve(self.workspace.row_capacity, self._surface_rows.facet_room)
+            load_kernels(self._coupling.kernels, self.device)
 
     def _rows_in_advance(self) -> int:
         """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
@@ -539,6 +553,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         self._recorder.forget()
         self._sweeps.bind()
         self._bind_surface()
+        self._bind_coupling()
 
     def _bind_surface(self) -> None:
         """Self-contact, in the order in which the sweeps keep the particles."""

@@ -9,6 +9,7 @@ import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.model.contacts import Contacts, soft_rows
+from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.contacts import ContactMaterial, has_facets, has_rows
 from hooke.solvers.vbd.facets import FacetContacts
 from hooke.solvers.vbd.features import FeatureContacts, Features, places_of
@@ -116,9 +117,11 @@ class SurfaceRows:
         if self._facets is not None and has_facets(contacts):
             self._facets.ramp(soft_rows(contacts), material)
 
-    def stay_outside(self, contacts: Any) -> None:
-        """With self-contact, ways that lead through a shape end before it."""
+    def stay_outside(self, contacts: Any, motion: BodyMotion | None) -> None:
+        """With self-contact, ways that lead through a shape end before it; ``motion`` is that of bodies that the solver moves."""
         if self.planes is not None and has_rows(contacts):
+            if motion is not None:
+                self.planes.follow(soft_rows(contacts), motion)
             self.planes.project()
 
     def write_forces(self, contacts: Any) -> None:

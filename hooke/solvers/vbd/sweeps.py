@@ -129,6 +129,11 @@ class Sweeps:
         if self.patches is not None:
             self.patches.begin(rows, dt)
 
+    def move_points(self) -> None:
+        """After the points that elements are tied to were moved."""
+        if self.lanes is not None:
+            self.lanes.move_points(self._workspace.vertices)
+
     def iterate(self, number: int, last: bool, rows: ContactRows, features: FeatureContacts | None, dt: float) -> None:
         """A sweep over all patches and then over all particles, and where the next one starts."""
         if self.acceleration is not None and number == 0:
