@@ -47,7 +47,7 @@ class SolverVBD(JointModes, SolverBase):
     whole islands of bodies that joints connect, with an augmented Lagrangian for what joints lock (docs/guide/bodies.md).
     The caller moves a kinematic body by writing ``state_in.body_q``, and a fixed particle (inactive or without mass) by writing
     ``state_in.particle_q``: it moves over the step, and the velocity of the particle in the states stays 0.
-    Contacts of dynamic bodies, with each other or with particles, are not solved yet; a model with them is warned of or refused.
+    Particles and bodies act on each other where they touch and by attachments. Contacts of bodies with each other are warned of.
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
@@ -99,6 +99,7 @@ class SolverVBD(JointModes, SolverBase):
         rigid_joint_angular_k_start: The same for rotations [N m/rad].
         rigid_joint_linear_kd: Damping [N s/m] of the translations that joints lock; negative is 0.
         rigid_joint_angular_kd: Damping [N m s/rad] of the rotations that joints lock; negative is 0.
+        rigid_body_particle_contact_buffer_size: Accepted; rows of particles on a body always have the room they need.
         rigid_compliant_alm: Bodies that hang together take Newton steps together. False takes the documented page's sweeps over
             single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
@@ -111,8 +112,8 @@ class SolverVBD(JointModes, SolverBase):
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
-        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, particles that act
-            on dynamic bodies, mimic joints, hysteresis of cables.
+        NotImplementedError: An argument or the model asks for what is not solved yet: contacts of rigid bodies, mimic joints,
+            hysteresis of cables; with ``rigid_compliant_alm=False`` also particles that may act on dynamic bodies.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -509,6 +510,8 @@ class SolverVBD(JointModes, SolverBase):
     def _bind_bodies(self) -> None:
         """Which bodies move now, and which of them particles act on."""
         self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._moves_bodies:
+            meets_particles(self._tables, bool(self._given["rigid_compliant_alm"]))  # refuses before anything is changed
         if self._rigid is not None:
             self._rigid.bind()
         elif self._moves_bodies:
