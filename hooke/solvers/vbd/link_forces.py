@@ -10,7 +10,7 @@ that press on a body or are attached to it move with it all at once. So H is tha
 its corners that stay behind, as in patches (:mod:`hooke.solvers.vbd.patches`), in equal shares. A cloth that lies flat on a box
 then weighs what it weighs, however stiff it is. The points of edges and faces, and further links of a particle, are not among them:
 there H is that of the particles by themselves, for a point the inverse of the sum of w^2 H_c^-1
-(docs/decisions/0021-particles-and-bodies.md).
+(docs/decisions/0022-particles-and-bodies.md).
 """
 
 import functools

@@ -50,7 +50,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     whole islands of bodies that joints connect, with an augmented Lagrangian for what joints lock (docs/guide/bodies.md).
     The caller moves a kinematic body by writing ``state_in.body_q``, and a fixed particle (inactive or without mass) by writing
     ``state_in.particle_q``: it moves over the step, and the velocity of the particle in the states stays 0.
-    Bodies that touch take their Newton steps together (docs/guide/bodies.md).
+    Bodies that touch take their Newton steps together; particles and bodies act on each other where they touch and by attachments.
 
     Particles that no element joins do not meet each other: there is no granular contact, and a model with settings for it
     (``particle_ke``, ``particle_mu``, ``particle_cohesion``, ``particle_grid`` and others) is warned of.
@@ -102,6 +102,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         rigid_joint_angular_k_start: The same for rotations [N m/rad].
         rigid_joint_linear_kd: Damping [N s/m] of the translations that joints lock; negative is 0.
         rigid_joint_angular_kd: Damping [N m s/rad] of the rotations that joints lock; negative is 0.
+        rigid_body_particle_contact_buffer_size: Accepted; rows of particles on a body always have the room they need.
         rigid_compliant_alm: Bodies that hang together take Newton steps together. False takes the documented page's sweeps over
             single bodies with penalties of ``rigid_joint_linear_ke`` and ``_angular_ke`` (docs/guide/bodies.md).
         deterministic: A ``warp.DeterministicMode`` or None. Sums have one owner and one order anyway, so results repeat bitwise with
@@ -118,8 +119,8 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
-        NotImplementedError: An argument or the model asks for what is not solved yet: particles that act on dynamic bodies;
-            distance joints, rods or mimics with ``rigid_compliant_alm=False``.
+        NotImplementedError: With ``rigid_compliant_alm=False`` the model has distance joints, rods or mimics, or particles that may act
+            on dynamic bodies.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -507,6 +508,8 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     def _bind_bodies(self) -> None:
         """Which bodies move now, and which of them particles act on."""
         self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
+        if self._moves_bodies:
+            meets_particles(self._tables, bool(self._given["rigid_compliant_alm"]))  # refuses before anything is changed
         if self._rigid is not None:
             self._rigid.bind()
         elif self._moves_bodies:
