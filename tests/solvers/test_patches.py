@@ -120,7 +120,7 @@ def test_a_sweep_over_patches_of_a_chain(both_paths):
     solver.iterations = 0
     solver.step(state, other, None, None, dt)  # what a step begins with
     solver.iterations = 1
-    launch_directly(solver._begin, state, other, None, dt)
+    launch_directly(solver._begin, state, other, None, None, dt)
     arrays = (w.vertices.start, w.vertices.target, w.vertices.displacement)
     start, target, d = (array.numpy()[: links + 1].astype(np.float64) for array in arrays)
     launch_directly(sweeps.patches.sweep, w.rows, None, w.no_world_done, dt)
@@ -172,7 +172,7 @@ def test_sums_of_patches_count_what_touches(both_paths):
     state.particle_q.assign(q)
     model.collide(state, contacts)
     solver.step(state, other, None, contacts, dt)
-    launch_directly(solver._begin, state, other, contacts, dt)
+    launch_directly(solver._begin, state, other, None, contacts, dt)
     sweeps, w, mass = solver._sweeps, solver.workspace, model.particle_mass.numpy()
     d, target = (array.numpy()[: len(q), 2].copy() for array in (w.vertices.displacement, w.vertices.target))
     launch_directly(sweeps.patches.sweep, w.rows, None, w.no_world_done, dt)
