@@ -29,9 +29,10 @@ out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
 BUILT_IN = (
-    "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers",
-    "cloth_stack", "cloth_twist", "garment", "plank_bridge", "plectoneme", "pyramid", "ragdoll_pile", "rope_net", "soft_drop",
-    "soft_pile", "spring_chain", "wrecking_ball",
+    "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "card_tower", "cloth_bag_of_boxes",
+    "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers", "cloth_stack", "cloth_twist", "garment", "gripper_soft_cube",
+    "heavy_pendulum", "plank_bridge", "plectoneme", "pyramid", "ragdoll_pile", "rope_net", "soft_drop", "soft_pile",
+    "spring_chain", "stiffness_stack", "two_balls", "wrecking_ball",
 )  # fmt: skip
 """Names of the built-in scenes, written out so that help needs no import of them."""
 

@@ -210,6 +210,8 @@ class _Loop:
     def step(self) -> None:
         if self.scene.drive is not None:
             self.scene.drive(self.model, self.state, self.time)
+        if self.scene.command is not None:
+            self.scene.command(self.model, self.control, self.time)
         self.pipeline.collide(self.state, self.contacts)
         self.solver.step(self.state, self.other, self.control, self.contacts, self.dt)
         self.state, self.other = self.other, self.state

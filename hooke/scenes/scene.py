@@ -27,6 +27,7 @@ class Scene:
         solver: Further keywords of the solver.
         soft_contact: Values of ``model.soft_contact_ke``, ``_kd``, ``_mu`` by the last part of their names.
         drive: Called before every step as ``drive(model, state, time)``; moves kinematic bodies and pinned particles.
+        command: Called before every step as ``command(model, control, time)``; writes targets and efforts of joints.
         camera: Keywords of ``hooke.render``.
     """
 
@@ -39,6 +40,7 @@ class Scene:
     solver: dict[str, Any] = field(default_factory=dict)
     soft_contact: dict[str, float] = field(default_factory=dict)
     drive: Callable[[Any, Any, float], None] | None = None
+    command: Callable[[Any, Any, float], None] | None = None
     camera: dict[str, Any] = field(default_factory=dict)
 
 
