@@ -31,7 +31,7 @@ def _hang(
         joints.append(builder.add_joint_ball(parent, body, **anchors(builder, parent, body, at)))
         parent, at = body, at + reach * along
 
-    thick = 0.2 * length
+    thick = 0.35 * length
     cfg = ShapeConfig(density=weight / (thick * thick * length), has_shape_collision=False)
     for k in range(links):
         body = hang(length, f"link_{k}")
@@ -46,6 +46,7 @@ def _hang(
             builder.add_shape_sphere(body, radius=radius, cfg=ball, color=(0.75, 0.3, 0.25))
             join(body, 2.0 * radius)
     builder.add_articulation(joints, label="chain")
+    builder.add_ground_plane()
     return builder
 
 

@@ -64,8 +64,9 @@ def gripper_soft_cube(
     )  # fmt: skip
     middle, high = 0.55 * size + radius, 1.6 * size
     steel = ShapeConfig(density=2000.0, **contact)
+    bare = ShapeConfig(density=0.0, has_shape_collision=False)
     wrist = builder.add_link(xform=(0.0, 0.0, high, 0.0, 0.0, 0.0, 1.0), label="wrist")
-    builder.add_shape_box(wrist, hx=1.0 * size, hy=0.25 * size, hz=0.12 * size, cfg=steel, color=(0.35, 0.38, 0.42))
+    builder.add_shape_box(wrist, hx=1.1 * size, hy=0.25 * size, hz=0.12 * size, cfg=steel, color=(0.35, 0.38, 0.42))
     joints = [
         builder.add_joint_prismatic(
             -1, wrist, axis="Z", parent_xform=(0.0, 0.0, high, 0.0, 0.0, 0.0, 1.0), target_ke=20.0 * stiffness,
@@ -76,6 +77,10 @@ def gripper_soft_cube(
     for side, label in ((-1.0, "left"), (1.0, "right")):
         finger = builder.add_link(xform=(side * start, 0.0, middle, 0.0, 0.0, 0.0, 1.0), label=label)
         builder.add_shape_box(finger, hx=thick, hy=0.4 * size, hz=0.4 * size, cfg=steel, color=(0.35, 0.55, 0.75))
+        arm = (side * thick, 0.0, 0.5 * (high - middle) + 0.2 * size, 0.0, 0.0, 0.0, 1.0)  # for the eye only
+        builder.add_shape_box(
+            finger, xform=arm, hx=0.3 * thick, hy=0.15 * size, hz=0.5 * (high - middle) - 0.2 * size, cfg=bare, color=(0.35, 0.38, 0.42)
+        )  # fmt: skip
         joints.append(
             builder.add_joint_prismatic(
                 wrist, finger, axis="X", parent_xform=(side * start, 0.0, middle - high, 0.0, 0.0, 0.0, 1.0), target_ke=stiffness,

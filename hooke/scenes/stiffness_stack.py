@@ -24,11 +24,17 @@ def stiffness_stack(count: int = 10, soft: float = 2.0e3, hard: float = 2.0e8, m
     builder = ModelBuilder()
     size, pitch = 0.2, 0.5
     cfg = ShapeConfig(density=mass / size**3, has_shape_collision=False)
+    bare = ShapeConfig(density=0.0, has_shape_collision=False)
     joints, parent, z = [], -1, 0.0
     for k in range(count):
         z += pitch if k % 2 == 0 else size
         body = builder.add_link(xform=(0.0, 0.0, z, 0.0, 0.0, 0.0, 1.0), label=f"box_{k}")
         builder.add_shape_box(body, hx=0.5 * size, hy=0.5 * size, hz=0.5 * size, cfg=cfg, color=PALETTE[k // 2 % 5])
+        if k % 2 == 0:  # for the eye only: what the spring pushes down on
+            down = (0.0, 0.0, -0.5 * size - 0.5 * (pitch - size), 0.0, 0.0, 0.0, 1.0)
+            builder.add_shape_cylinder(
+                body, xform=down, radius=0.25 * size, half_height=0.5 * (pitch - size), cfg=bare, color=(0.5, 0.5, 0.55)
+            )
         ke = hard if k % 2 else soft
         below = (0.0, 0.0, z if parent < 0 else pitch if k % 2 == 0 else size, 0.0, 0.0, 0.0, 1.0)
         joints.append(
