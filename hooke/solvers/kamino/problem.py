@@ -7,8 +7,6 @@ Find impulses l with, for v = S l + v_f and the De Saxce term s(v) = (0, 0, mu |
 C is the product of the sets of :class:`RowKind`. Components of a contact are (tangent, tangent, normal).
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from functools import cache
 from typing import Any
@@ -43,7 +41,6 @@ def make_problem(scalar: Any) -> Any:
     ``stride[w]`` numbers, the least multiple of PAD that is not below n; what is behind the n-th number is zero.
     """
 
-    @wp.struct
     class Problem:
         row: wp.array(dtype=wp.int32)
         count: wp.array(dtype=wp.int32)
@@ -74,4 +71,5 @@ def make_problem(scalar: Any) -> Any:
         impulse: l: the guess on entry, the solution on return.
         velocity: v = S l + v_f on return; on entry a guess of it, for the warm start.
     """
-    return Problem
+    Problem.__qualname__ = f"Problem_{scalar.__name__}"  # two kinds may be in one module
+    return wp.struct(Problem)
