@@ -18,6 +18,8 @@ from hooke.elements import ELEMENTS
 from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
+from hooke.solvers.kamino.contact_memory import make_memory_kernels
+from hooke.solvers.kamino.contact_points import make_fill_points
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -29,6 +31,7 @@ from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_device_function, is_kernel, modules
 
 PAIR_KINDS = (VERTEX_TRIANGLE, EDGE_EDGE)
+SCALARS = (wp.float64, wp.float32)
 VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 PATCH_VIEWS = tuple(view for element in ELEMENTS for view in element.patch_views or element.views)
 
@@ -45,6 +48,10 @@ FACTORIES = {
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
+    "hooke.solvers.kamino.contact_memory.make_memory_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -92,6 +99,7 @@ NATIVE = {
     "store_diagonal": {4},
     "substitute_back": {6},
     "take_number": {1},
+    "take_place": {1},
     "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
