@@ -8,8 +8,8 @@ import warp as wp
 
 from hooke import BodyFlags, ModelBuilder
 from hooke.model.model import model_tables
-from hooke.solvers.kamino.attributes import register_solver_attributes
-from hooke.solvers.kamino.check import check_model, find_problems
+from hooke.solvers.kamino.attributes import fk_actuated, register_solver_attributes
+from hooke.solvers.kamino.check import base_warning, check_model, find_problems
 from hooke.solvers.kamino.structure import make_structure
 from tests.kamino.mechanisms import Dof, build, cartpole, four_bar, free_box, legged, link, nunchaku, one_joint
 from tests.kamino.test_structure import heterogeneous
@@ -253,3 +253,26 @@ def test_kinematic_bodies_need_no_mass():
     b.add_articulation([b.add_joint_revolute(-1, link(b, "wheel", is_kinematic=True, **NOTHING))])
     assert not problems_of(b)
     assert model_of(b).body_flags.numpy()[0] & BodyFlags.KINEMATIC
+
+
+def test_flags_come_before_modes():
+    for flags, actuated in (({}, [False, True]), ({"wrist": 0}, [False, False]), ({"root": 1}, [True, True])):
+        model = build(two_axes(**flags))
+        assert fk_actuated(model, make_structure(model, model_tables(model)).actuated).tolist() == actuated
+    assert fk_actuated(build(cartpole()), np.array([True, False])).tolist() == [True, False]
+
+
+def test_worlds_without_a_base():
+    model = build(heterogeneous())
+    tables = model_tables(model)
+    message = base_warning(tables, make_structure(model, tables))
+    assert "1 worlds have no base" in message and "articulation 'articulation_2' (index 2)" in message
+    for make in (four_bar, legged, ModelBuilder):
+        model = build(make())
+        tables = model_tables(model)
+        assert base_warning(tables, make_structure(model, tables)) is None
+    b = ModelBuilder()
+    b.add_joint_revolute(-1, link(b, "loose"))
+    model = build(b)
+    tables = model_tables(model)
+    assert "no articulation has a root" in base_warning(tables, make_structure(model, tables))

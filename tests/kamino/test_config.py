@@ -413,3 +413,11 @@ def test_configurations_can_be_copied_and_compared():
     assert c == other and dataclasses.replace(c) == c
     other.padmm.eta = 1e-4
     assert c != other
+
+
+def test_the_classes_are_public():
+    import hooke.solvers
+
+    for kind in (*PARTS, LOXSolverConfig, JointCorrectionMode):
+        assert getattr(hooke.solvers, kind.__name__) is kind and kind.__name__ in hooke.solvers.__all__
+    assert hooke.solvers.SolverNotifyFlags.ACTUATOR_PROPERTIES == 256

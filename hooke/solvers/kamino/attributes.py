@@ -6,11 +6,12 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.model.custom import AttributeAssignment, AttributeFrequency, CustomAttribute
 
-__all__ = ["fk_actuation_flags_of", "register_config_attributes", "register_solver_attributes"]
+__all__ = ["fk_actuated", "fk_actuation_flags_of", "register_config_attributes", "register_solver_attributes"]
 
 _LEAST_TOLERANCE = 1.0e-10
 
@@ -126,3 +127,14 @@ def fk_actuation_flags_of(model: Any) -> Any:
     """The flags of a model's joints, int32 (joints,), or None where it has none."""
     flags = getattr(model, "fk_actuation_flag", None)
     return flags.numpy() if isinstance(flags, wp.array) else flags
+
+
+def fk_actuated(model: Any, actuated: np.ndarray) -> np.ndarray:
+    """Whether forward kinematics takes a joint as actuated, bool (joints,): as its flag says, else as its target modes do.
+
+    Args:
+        model: The model.
+        actuated: What target modes say, :attr:`hooke.solvers.kamino.structure.Structure.actuated`.
+    """
+    flags = fk_actuation_flags_of(model)
+    return actuated if flags is None else np.where(np.asarray(flags) == -1, actuated, np.asarray(flags) == 1)

@@ -17,7 +17,7 @@ from hooke.model.enums import JointTargetMode
 from hooke.solvers.kamino.attributes import fk_actuation_flags_of
 from hooke.solvers.kamino.structure import Actuation, Structure
 
-__all__ = ["body_name", "check_model", "find_problems", "joint_name", "listed"]
+__all__ = ["base_warning", "body_name", "check_model", "find_problems", "joint_name", "listed"]
 
 _NOUNS = {"tri": "triangles", "edge": "bending edges", "tet": "tetrahedra", "particle": "particles", "spring": "springs"}
 _TRIADS = [k for k, kind in enumerate(MOTIONS) if kind.dof_dim in ((0, 2), (0, 3)) and not kind.quaternion]
@@ -261,6 +261,23 @@ def _mimics(tables: dict[str, Any], s: Structure) -> list[str]:
         return []
     names = listed(bad, lambda m: f"{joint_name(tables, int(pairs[m, 0]))} following {joint_name(tables, int(pairs[m, 1]))}")
     return [f"{names}: expected joints with scalar coordinates, as many of the one as of the other, to mimic each other"]
+
+
+def base_warning(tables: dict[str, Any], s: Structure) -> str | None:
+    """What a reset of bases says of worlds that have none; None where all worlds with bodies have one."""
+    without = (s.base_body < 0) & (np.diff(s.body_start) > 0)
+    if not without.any():
+        return None
+    owner = _host(tables, "joint", "articulation")
+    rooted = np.unique(owner[(s.parent < 0) & ~s.free & (owner >= 0) & without[s.joint_world]])
+    label = tables["articulation"].arrays["label"]
+    names = (
+        listed(rooted, lambda row: f"articulation {label[row]!r} (index {row})") if len(rooted) else "no articulation has a root"
+    )
+    return (
+        f"SolverKamino: {int(without.sum())} worlds have no base, and their bases are not reset, because the root is not a free joint with "
+        f"the world: {names}"
+    )
 
 
 def _warn_of_idle(tables: dict[str, Any], s: Structure) -> None:
