@@ -16,6 +16,7 @@ from hooke.solvers.kamino.config_parts import (
     CollisionDetectorConfig,
     ConstrainedDynamicsConfig,
     ConstraintStabilizationConfig,
+    DVIAPGDConfig,
     DVISolverConfig,
     ForwardKinematicsSolverConfig,
     LOXSolverConfig,
@@ -28,7 +29,7 @@ NAN, INF = math.nan, math.inf
 PARTS = {
     CollisionDetectorConfig: {
         "pipeline": "unified", "broadphase": "explicit", "bvtype": "aabb", "max_contacts": None, "max_contacts_per_world": None,
-        "max_contacts_per_pair": None, "max_triangle_pairs": None, "default_gap": None,
+        "max_contacts_per_pair": 12, "max_triangle_pairs": 1_000_000, "default_gap": 1e-5,
     },
     ConstraintStabilizationConfig: {
         "alpha": 0.01, "beta": 0.01, "gamma": 0.01, "delta": 1e-6, "joint_recovery_time": None, "limit_recovery_time": None,
@@ -53,13 +54,15 @@ PARTS = {
         "use_adaptive_cg_tolerance": True,
     },
     MaterialManagerConfig: {"friction_mix_mode": "average", "restitution_mix_mode": "min"},
+    DVIAPGDConfig: {
+        "max_iterations": 64, "max_backtracks": 24, "max_nonlinear_corrections": 1, "tolerance": 1e-5, "relaxation": 1.0,
+    },
     DVISolverConfig: {
         "unilateral_solver": "pgs", "tolerance": 1e-5, "regularization": 1e-6, "omega": 1.0, "max_alternating_iterations": 24,
         "inequality_sweeps_per_iteration": 2, "use_schur_complement": None, "bilateral_solve_interval": 1,
         "tangential_warmstart_scale": 0.97, "bilateral_solver_type": "LLTB", "bilateral_solver_kwargs": {},
         "warmstart_mode": "containers", "contact_warmstart_method": "key_and_position_with_tangential_net_force",
-        "apgd_max_iterations": 64, "apgd_max_backtracks": 24, "apgd_max_nonlinear_corrections": 1, "apgd_tolerance": 1e-5,
-        "apgd_relaxation": 1.0,
+        "apgd": DVIAPGDConfig(),
     },
 }  # fmt: skip
 
@@ -130,9 +133,11 @@ REFUSED = [
     *cases(ForwardKinematicsSolverConfig, TypeError, reset_state=[1], add_axis_joints=[1], use_incremental_solve=[1],
            use_regularization=[1], use_sparsity=[1], use_adaptive_cg_tolerance=[1]),
     *cases(MaterialManagerConfig, ValueError, friction_mix_mode=["mean"], restitution_mix_mode=["mean"]),
-    *cases(DVISolverConfig, ValueError, unilateral_solver=["sor"], regularization=[0.0], omega=[0.0, 2.1], apgd_relaxation=[0.0, 1.1],
+    *cases(DVISolverConfig, ValueError, unilateral_solver=["sor"], regularization=[0.0], omega=[0.0, 2.1],
            max_alternating_iterations=[0], bilateral_solver_type=["CR"]),
-    *cases(DVISolverConfig, TypeError, use_schur_complement=[1]),
+    *cases(DVISolverConfig, TypeError, use_schur_complement=[1], apgd=[{}]),
+    *cases(DVIAPGDConfig, ValueError, max_iterations=[0], max_backtracks=[-1], max_nonlinear_corrections=[-1], tolerance=[-1.0],
+           relaxation=[0.0, 1.1]),
     *cases(LOXSolverConfig, TypeError, contact_compliance=[1]),
     *cases(Config, ValueError, rotation_correction=["pi", None, 7], integrator=["rk4"], angular_velocity_damping=[-0.1, 1.1, NAN],
            dynamics_solver=["pgs"]),
@@ -186,10 +191,11 @@ def test_names_that_do_not_exist_are_refused():
 
 
 def test_what_none_means_to_the_detector():
-    c = CollisionDetectorConfig()
-    assert (c.contacts_per_pair, c.triangle_pairs, c.gap) == (12, 1_000_000, 1e-5)
+    assert (
+        CollisionDetectorConfig(max_contacts_per_pair=None, max_triangle_pairs=None, default_gap=None) == CollisionDetectorConfig()
+    )
     c = CollisionDetectorConfig(max_contacts_per_pair=0, max_triangle_pairs=5, default_gap=0.0)
-    assert (c.contacts_per_pair, c.triangle_pairs, c.gap) == (0, 5, 0.0)
+    assert (c.max_contacts_per_pair, c.max_triangle_pairs, c.default_gap) == (0, 5, 0.0)
 
 
 def test_parts_come_with_what_needs_them():
@@ -270,6 +276,7 @@ def test_dvi():
 def test_lox():
     lox = LOXSolverConfig(contact_compliance=True, some_setting=3)
     assert lox.fields() == {"contact_compliance": True, "some_setting": 3} and "some_setting=3" in repr(lox)
+    assert lox.some_setting == 3
     with pytest.warns(UserWarning, match="lox"):
         assert Config(dynamics_solver="lox", lox=lox).constraints.contact_compliance is True
     for solver in ("padmm", "dvi"):

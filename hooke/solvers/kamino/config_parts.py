@@ -11,7 +11,7 @@ import warp as wp
 from hooke.solvers.kamino.config_rules import Rule, Section, choice, flag, integer, mapping, number
 
 __all__ = [
-    "CollisionDetectorConfig", "ConstrainedDynamicsConfig", "ConstraintStabilizationConfig", "DVISolverConfig",
+    "CollisionDetectorConfig", "ConstrainedDynamicsConfig", "ConstraintStabilizationConfig", "DVIAPGDConfig", "DVISolverConfig",
     "ForwardKinematicsSolverConfig", "LOXSolverConfig", "MaterialManagerConfig", "PADMMSolverConfig",
 ]  # fmt: skip
 
@@ -62,23 +62,16 @@ class CollisionDetectorConfig(Section):
         "bvtype": choice("aabb", "bs"),
         "max_contacts": integer(0, optional=True),
         "max_contacts_per_world": integer(0, optional=True),
-        "max_contacts_per_pair": integer(0, optional=True),
-        "max_triangle_pairs": integer(0, optional=True),
-        "default_gap": number(">= 0 m", lambda value: value >= 0.0, optional=True),
+        "max_contacts_per_pair": integer(0),
+        "max_triangle_pairs": integer(0),
+        "default_gap": number(">= 0 m", lambda value: value >= 0.0),
     }
 
-    @property
-    def contacts_per_pair(self) -> int:
-        return 12 if self.max_contacts_per_pair is None else self.max_contacts_per_pair
-
-    @property
-    def triangle_pairs(self) -> int:
-        return 1_000_000 if self.max_triangle_pairs is None else self.max_triangle_pairs
-
-    @property
-    def gap(self) -> float:
-        """``default_gap`` in metres."""
-        return 1.0e-5 if self.default_gap is None else self.default_gap
+    def __post_init__(self) -> None:
+        self.max_contacts_per_pair = 12 if self.max_contacts_per_pair is None else self.max_contacts_per_pair
+        self.max_triangle_pairs = 1_000_000 if self.max_triangle_pairs is None else self.max_triangle_pairs
+        self.default_gap = 1.0e-5 if self.default_gap is None else self.default_gap
+        super().__post_init__()
 
 
 @dataclass
@@ -318,6 +311,24 @@ class MaterialManagerConfig(Section):
 
 
 @dataclass
+class DVIAPGDConfig(Section):
+    """Settings of accelerated projected gradients in :class:`DVISolverConfig`; they have no effect."""
+
+    max_iterations: int = 64
+    max_backtracks: int = 24
+    max_nonlinear_corrections: int = 1
+    tolerance: float = 1.0e-5
+    relaxation: float = 1.0
+
+    RULES: ClassVar[dict[str, Rule]] = {
+        "max_iterations": integer(1),
+        **dict.fromkeys(("max_backtracks", "max_nonlinear_corrections"), integer(0)),
+        "tolerance": _NOT_NEGATIVE,
+        "relaxation": number("from above 0 to 1", lambda value: 0.0 < value <= 1.0),
+    }
+
+
+@dataclass
 class DVISolverConfig(Section):
     """Settings of a differential variational inequality solver, of which this package has none.
 
@@ -326,6 +337,7 @@ class DVISolverConfig(Section):
     """
 
     unilateral_solver: str = "pgs"
+    apgd: DVIAPGDConfig = field(default_factory=DVIAPGDConfig)
     tolerance: float = 1.0e-5
     regularization: float = 1.0e-6
     omega: float = 1.0
@@ -338,23 +350,14 @@ class DVISolverConfig(Section):
     bilateral_solver_kwargs: dict[str, Any] = field(default_factory=dict)
     warmstart_mode: str = "containers"
     contact_warmstart_method: str = "key_and_position_with_tangential_net_force"
-    apgd_max_iterations: int = 64
-    apgd_max_backtracks: int = 24
-    apgd_max_nonlinear_corrections: int = 1
-    apgd_tolerance: float = 1.0e-5
-    apgd_relaxation: float = 1.0
 
     RULES: ClassVar[dict[str, Rule]] = {
         "unilateral_solver": choice("pgs", "apgd"),
-        **dict.fromkeys(("tolerance", "apgd_tolerance"), _NOT_NEGATIVE),
+        "apgd": Rule("a DVIAPGDConfig", lambda value: isinstance(value, DVIAPGDConfig)),
+        "tolerance": _NOT_NEGATIVE,
         "regularization": _POSITIVE,
         "omega": number("from above 0 to 2", lambda value: 0.0 < value <= 2.0),
-        "apgd_relaxation": number("from above 0 to 1", lambda value: 0.0 < value <= 1.0),
-        **dict.fromkeys(
-            ("max_alternating_iterations", "inequality_sweeps_per_iteration", "bilateral_solve_interval", "apgd_max_iterations"),
-            integer(1),
-        ),
-        **dict.fromkeys(("apgd_max_backtracks", "apgd_max_nonlinear_corrections"), integer(0)),
+        **dict.fromkeys(("max_alternating_iterations", "inequality_sweeps_per_iteration", "bilateral_solve_interval"), integer(1)),
         "tangential_warmstart_scale": _FRACTION,
         "bilateral_solver_type": choice("LLTB", "LLTBRCM"),
         "bilateral_solver_kwargs": mapping(),
@@ -365,6 +368,7 @@ class DVISolverConfig(Section):
     def validate(self) -> None:
         """Check the values, see :meth:`PADMMSolverConfig.validate`."""
         super().validate()
+        self.apgd.validate()
         if self.use_schur_complement is not None and not isinstance(self.use_schur_complement, bool):
             raise TypeError(
                 f"DVISolverConfig: expected use_schur_complement as True, False or None, found {self.use_schur_complement!r}"
@@ -386,12 +390,12 @@ class LOXSolverConfig(Section):
 
     def __init__(self, contact_compliance: bool = False, **options: Any):
         self.contact_compliance = contact_compliance
-        self.options = options
+        vars(self).update(options)
         self.validate()
 
     def fields(self) -> dict[str, Any]:
         """The values by name."""
-        return {"contact_compliance": self.contact_compliance, **self.options}
+        return dict(vars(self))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LOXSolverConfig) and self.fields() == other.fields()
