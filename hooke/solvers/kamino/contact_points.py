@@ -43,12 +43,14 @@ class Materials:
         restitution: One of MIXES, for coefficients of restitution.
         culls: Whether contacts whose surfaces are apart are left out.
         worlds: Number of worlds.
+        most: Contacts of a pair of shapes, the deepest of them; 0 is any number.
     """
 
     friction: wp.int32
     restitution: wp.int32
     culls: wp.int32
     worlds: wp.int32
+    most: wp.int32
 
 
 @cache
@@ -157,6 +159,23 @@ def separation(rows: RigidRows, r: int, a: int, b: int, body_q: wp.array(dtype=w
 
 
 @wp.func
+def deeper_rows(rows: RigidRows, r: int, body_q: wp.array(dtype=wp.transform), a: int, b: int):
+    """How many rows of the same pair of shapes, which are neighbours, come before this one."""
+    own, number, last = separation(rows, r, a, b, body_q), int(0), wp.min(rows.count[0], rows.shape0.shape[0]) - 1
+    for side in range(2):
+        step = 2 * side - 1
+        i = r + step
+        while i >= 0 and i <= last and rows.shape0[wp.clamp(i, 0, last)] == rows.shape0[r]:
+            if rows.shape1[i] != rows.shape1[r]:
+                break
+            other = separation(rows, i, a, b, body_q)
+            if other < own or (other == own and i < r):
+                number += 1
+            i += step
+    return number
+
+
+@wp.func
 def world_of_row(
     rows: RigidRows,
     r: int,
@@ -165,7 +184,7 @@ def world_of_row(
     still: wp.array(dtype=wp.int32),
     materials: Materials,
 ):
-    """World of the contact that a row is, -1 where it is none: unused, filtered, nobody moves, or apart and culled."""
+    """World of the contact that a row is, -1 where it is none: unused, filtered, nobody moves, apart and culled, or one too many."""
     world = int(-1)
     if r < wp.min(rows.count[0], rows.shape0.shape[0]):
         s, t = rows.shape0[r], rows.shape1[r]
@@ -177,6 +196,9 @@ def world_of_row(
                     world = 0
                 if materials.culls != 0 and separation(rows, r, a, b, body_q) > 0.0:
                     world = -1
+                if world >= 0 and materials.most > 0:
+                    if deeper_rows(rows, r, body_q, a, b) >= materials.most:
+                        world = -1
     return world
 
 
