@@ -273,11 +273,14 @@ def make_fill_points(scalar: Any) -> Any:
     Points, vec3 = make_points(scalar), wp.types.vector(length=3, dtype=scalar)
 
     @wp.func
-    def surface(point: wp.vec3, offset: wp.vec3, margin: float, own: float, com: wp.vec3, rotation: wp.quat):
-        """From a centre of mass to the surface without margin, world axes."""
-        share = wp.where(margin > 0.0, (margin - own) / wp.max(margin, 1.0e-30), 0.0)
-        turned = wp.quat_rotate(rotation, point + share * offset - com)
-        return vec3(scalar(turned[0]), scalar(turned[1]), scalar(turned[2]))
+    def surface(
+        point: wp.vec3, offset: wp.vec3, margin: float, own: float, body: int, bodies: Bodies, body_q: wp.array(dtype=wp.transform)
+    ):
+        """From a centre of mass to the surface without margin, world axes; of the world from its origin."""
+        arm = point + wp.where(margin > 0.0, (margin - own) / wp.max(margin, 1.0e-30), 0.0) * offset
+        if body >= 0:
+            arm = wp.quat_rotate(wp.transform_get_rotation(body_q[body]), arm - bodies.com[body])
+        return vec3(scalar(arm[0]), scalar(arm[1]), scalar(arm[2]))
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def fill_points(
@@ -300,13 +303,8 @@ def make_fill_points(scalar: Any) -> Any:
                 points.world[k] = world[r]
                 points.feature[k] = feature_of(rows, r)
                 n = vec3(scalar(rows.normal[r][0]), scalar(rows.normal[r][1]), scalar(rows.normal[r][2]))
-                turn_a, turn_b, com_a, com_b = wp.quat_identity(), wp.quat_identity(), wp.vec3(0.0), wp.vec3(0.0)
-                if a >= 0:
-                    turn_a, com_a = wp.transform_get_rotation(body_q[a]), 1.0 * bodies.com[a]
-                if b >= 0:
-                    turn_b, com_b = wp.transform_get_rotation(body_q[b]), 1.0 * bodies.com[b]
-                arm_a = surface(rows.point0[r], rows.offset0[r], rows.margin0[r], shapes.margin[s], com_a, turn_a)
-                arm_b = surface(rows.point1[r], rows.offset1[r], rows.margin1[r], shapes.margin[t], com_b, turn_b)
+                arm_a = surface(rows.point0[r], rows.offset0[r], rows.margin0[r], shapes.margin[s], a, bodies, body_q)
+                arm_b = surface(rows.point1[r], rows.offset1[r], rows.margin1[r], shapes.margin[t], b, bodies, body_q)
                 points.distance[k] = scalar(separation(rows, r, a, b, body_q))
                 flip = b < 0
                 points.shapes[k] = wp.where(flip, wp.vec2i(t, s), wp.vec2i(s, t))
