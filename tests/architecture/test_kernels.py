@@ -46,7 +46,9 @@ FACTORIES = {
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
-    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [make_solve_worlds(scalar) for scalar in (wp.float64, wp.float32)],
+    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
+        make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
+    ],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),

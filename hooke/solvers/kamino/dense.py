@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from hooke.solvers.kamino.scratch import lanes_code, layout_code, make_scratch
+from hooke.solvers.kamino.scratch import make_scratch, native_code
 
 __all__ = ["Dense", "make_dense"]
 
 # a: first number, stride: of a row, wide: columns that take part
 _ELIMINATE = """
+    const int size_ = (m + 7) & ~7;
     real_t* const a = (which ? jacobian : factor);
     const int stride = which ? size_ + 8 : size_, wide = stride;
     const real_t tiny = sizeof(real_t) == 8 ? 1.0e-290 : 1.0e-30f;
@@ -215,29 +216,28 @@ class Dense(NamedTuple):
 def make_dense(scalar: Any) -> Dense:
     """The functions over a type of numbers."""
     scratch = make_scratch(scalar)
-    code = lanes_code(scalar) + layout_code()
 
-    @wp.func_native(code + "    const int size_ = (m + 7) & ~7;\n" + _ELIMINATE)
+    @wp.func_native(native_code(scalar, _ELIMINATE))
     def eliminate(space: scratch, slot: int, n: int, m: int, which: int) -> scalar:
         """(1) for the first m rows of the Jacobian (``which`` = 1, with pivots and a right side) or the factor (0); the least pivot."""
 
-    @wp.func_native(code + _BEGIN)
+    @wp.func_native(native_code(scalar, _BEGIN))
     def begin_factor(space: scratch, slot: int, n: int, shift: scalar) -> int:
         """The matrix plus a multiple of 1."""
 
-    @wp.func_native(code + _FINISH)
+    @wp.func_native(native_code(scalar, _FINISH))
     def finish_factor(space: scratch, slot: int, n: int) -> int:
         """Transpose, and invert the triangles on the diagonal."""
 
-    @wp.func_native(code + _SOLVE)
+    @wp.func_native(native_code(scalar, _SOLVE))
     def solve(space: scratch, slot: int, n: int) -> int:
         """Solve with the factors; ``right`` becomes the solution."""
 
-    @wp.func_native(code + _MULTIPLY)
+    @wp.func_native(native_code(scalar, _MULTIPLY))
     def multiply(space: scratch, slot: int, n: int, vector: int) -> int:
         """``velocity`` = A x + q for the vector of that number."""
 
-    @wp.func_native(code + _SUBSTITUTE)
+    @wp.func_native(native_code(scalar, _SUBSTITUTE))
     def substitute(space: scratch, slot: int, n: int, m: int) -> int:
         """``step`` from what :func:`eliminate` has left of the Jacobian."""
 

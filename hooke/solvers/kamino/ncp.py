@@ -8,7 +8,7 @@ import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.execution.work import Work, first_item, loops, next_item, whole_work
-from hooke.solvers.kamino.options import Options, WorldStatus, make_options, make_report
+from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_options, make_report
 from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
 from hooke.solvers.kamino.scratch import make_scratch, scratch_places, scratch_size
 from hooke.solvers.kamino.world import make_solve_world
@@ -23,9 +23,9 @@ def scratch_slot(work: Work, w: int):
 
 
 @cache
-def make_solve_worlds(scalar: Any) -> Any:
-    """The kernel that solves the problems of all worlds, over a type of numbers."""
-    solve_world = make_solve_world(scalar)
+def make_solve_worlds(scalar: Any, collect: bool = False) -> Any:
+    """The kernel that solves the problems of all worlds, over a type of numbers, with a history of the iterations or without."""
+    solve_world = make_solve_world(scalar, collect)
     problems, scratch, reports = make_problem(scalar), make_scratch(scalar), make_report(scalar)
 
     @wp.kernel(enable_backward=False, module="unique")
@@ -99,7 +99,10 @@ def solve_ncp(W: Any, q: Any, mu: Any, *, guess: Any = None, **options: Any) -> 
     return NcpSolution(impulses.reshape(-1, 3), status, float(status["natural_map"]), velocities.reshape(-1, 3))
 
 
-_DEFAULTS = {"primal_tolerance": 1e-9, "dual_tolerance": 1e-9, "compl_tolerance": 1e-9, "max_iterations": 1000}
+_DEFAULTS = {
+    "penalty_update_method": int(PenaltyMethod.SPECTRAL), "primal_tolerance": 1e-9, "dual_tolerance": 1e-9, "compl_tolerance": 1e-9,
+    "max_iterations": 1000,
+}  # fmt: skip
 
 
 def _checked(W: Any, q: Any, mu: Any, guess: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

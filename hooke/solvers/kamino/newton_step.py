@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import warp as wp
 
 from hooke.solvers.kamino.padmm import constants_code
-from hooke.solvers.kamino.scratch import lanes_code, layout_code, make_scratch
+from hooke.solvers.kamino.scratch import make_scratch, native_code
 
 __all__ = ["Newton", "make_newton"]
 
@@ -110,7 +110,7 @@ _MOVE = """
 _MEASURE = """
     const int contacts = (n - singles) / 3;
     const lanes_t zero = all(0), one = all(1);
-    lanes_t natural = zero, physical = zero, r_p = zero, r_d = zero, r_c = zero, broken = zero;
+    lanes_t natural = zero, physical = zero, r_p = zero, r_d = zero, r_c = zero, broken = zero, residual = zero;
     for (int j = 0; j < singles; j += 8) {
         const int left = singles - j;
         const lanes_t l = load(low + j), h = load(high + j), p = load(scale + j), a = load(point + j), v = load(velocity + j);
@@ -125,6 +125,7 @@ _MEASURE = """
         r_d = larger(r_d, part(left, wrong / p, zero));
         broken = broken + part(left, (a - a) + (v - v), zero);
     }
+    residual = natural;
     for (int j = 0; j < contacts; j += 8) {
         const int t = singles + j, o = t + contacts, k = o + contacts, left = contacts - j;
         const lanes_t mu = load(friction + t), p = load(scale + t), xt = load(point + t), xo = load(point + o), xk = load(point + k);
@@ -145,12 +146,16 @@ _MEASURE = """
         const lanes_t missing = larger(zero, mu * speed - vk), beta = missing / (mu * mu + one);
         r_d = larger(r_d, part(left, larger(beta, smaller(beta * mu, speed)) / p, zero));
         r_c = larger(r_c, part(left, size(xt * vt + xo * vo + xk * vk), zero));
+        const lanes_t v = load(velocity + k), ak = larger(zero, xk - v), bt = xt - vt, bo = xo - vo, length = root(bt * bt + bo * bo);
+        const lanes_t ratio = pick(mu * ak < length, mu * ak / larger(length, tiny), one);
+        const lanes_t off = larger(size(xk - ak), larger(size(xt - bt * ratio), size(xo - bo * ratio)));
+        residual = larger(residual, part(left, off, zero));
         broken = broken + part(left, (xk - xk) + (vk - vk) + (xt - xt) + (xo - xo), zero);
     }
     wp::vec_t<8, real_t> result;
     const real_t bad = sum(broken);  // 0, or not a number
-    const real_t found[5] = {largest(natural), largest(physical), largest(r_p), largest(r_d), largest(r_c)};
-    for (int k = 0; k < 5; k++) result.c[k] = bad == 0 ? found[k] : NO_BOUND;
+    const real_t found[6] = {largest(natural), largest(physical), largest(r_p), largest(r_d), largest(r_c), largest(residual)};
+    for (int k = 0; k < 6; k++) result.c[k] = bad == 0 ? found[k] : NO_BOUND;
     return result;
 """
 
@@ -205,34 +210,34 @@ class Newton(NamedTuple):
 def make_newton(scalar: Any, problems: Any) -> Newton:
     """The functions over a type of numbers and the struct of the problems."""
     scratch = make_scratch(scalar)
-    code = lanes_code(scalar) + constants_code() + layout_code()
+    constants = constants_code()
     measures = wp.types.vector(length=8, dtype=scalar)
 
-    @wp.func_native(code + _CLASSIFY)
+    @wp.func_native(native_code(scalar, _CLASSIFY, constants))
     def classify(space: scratch, slot: int, n: int, singles: int) -> int:
         """The faces (1), and what they fix; twice the number of the other rows, and 1 more if something was moved."""
 
-    @wp.func_native(code + _ASSEMBLE)
+    @wp.func_native(native_code(scalar, _ASSEMBLE, constants))
     def assemble(space: scratch, slot: int, n: int, singles: int, m: int, epsilon: scalar) -> int:
         """The equations (2)."""
 
-    @wp.func_native(code + _MOVE)
+    @wp.func_native(native_code(scalar, _MOVE, constants))
     def move(space: scratch, slot: int, n: int, m: int) -> int:
         """Add the step."""
 
-    @wp.func_native(code + _MEASURE)
+    @wp.func_native(native_code(scalar, _MEASURE, constants))
     def measure(space: scratch, slot: int, n: int, singles: int) -> measures:
-        """The natural map of ``point``, scaled and not, and its r_p, r_d, r_c; NO_BOUND for what is not a number."""
+        """The natural map of ``point``, scaled and not, its r_p, r_d, r_c, and what (1) leaves; NO_BOUND for what is not a number."""
 
-    @wp.func_native(code + _COPY)
+    @wp.func_native(native_code(scalar, _COPY, constants))
     def copy(space: scratch, slot: int, n: int, origin: int, target: int) -> int:
         """Copy a vector."""
 
-    @wp.func_native(code + _PROJECT_POINT)
+    @wp.func_native(native_code(scalar, _PROJECT_POINT, constants))
     def project_point(space: scratch, slot: int, n: int, singles: int) -> int:
         """Move ``point`` into its sets."""
 
-    @wp.func_native(code + _WRITE)
+    @wp.func_native(native_code(scalar, _WRITE, constants))
     def write(space: scratch, slot: int, n: int, problem: problems, w: int) -> int:
         """Return ``point`` and ``velocity`` as impulses and velocities."""
 

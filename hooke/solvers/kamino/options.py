@@ -71,7 +71,7 @@ DEFAULTS = {
     "primal_tolerance": 1e-6, "dual_tolerance": 1e-6, "compl_tolerance": 1e-6, "restart_tolerance": 0.999, "eta": 1e-5, "rho_0": 1.0,
     "rho_min": 1e-5, "a_0": 1.0, "alpha": 10.0, "tau": 1.5, "max_iterations": 200, "penalty_update_freq": 1,
     "penalty_update_method": int(PenaltyMethod.FIXED), "use_acceleration": 1, "preconditioning": 1, "warm_start": 0, "polish": 1,
-    "polish_every": 15, "polish_steps": 12,
+    "polish_every": 15, "polish_steps": 25,
 }  # fmt: skip
 
 

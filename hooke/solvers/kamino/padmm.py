@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import warp as wp
 
 from hooke.solvers.kamino.problem import RowKind, make_problem
-from hooke.solvers.kamino.scratch import NO_BOUND, VECTORS, lanes_code, layout_code, make_scratch
+from hooke.solvers.kamino.scratch import NO_BOUND, VECTORS, make_scratch, native_code
 
 __all__ = ["Padmm", "make_padmm"]
 
@@ -238,38 +238,38 @@ def constants_code() -> str:
 def make_padmm(scalar: Any) -> Padmm:
     """The functions over a type of numbers."""
     scratch, problems = make_scratch(scalar), make_problem(scalar)
-    code = lanes_code(scalar) + constants_code() + layout_code()
+    constants = constants_code()
     measures = wp.types.vector(length=8, dtype=scalar)
 
-    @wp.func_native(code + _PREPARE)
+    @wp.func_native(native_code(scalar, _PREPARE, constants))
     def prepare(space: scratch, slot: int, n: int, problem: problems, w: int, warm: int, scaled: int) -> int:
         """Take the problem of a world, and the guess where it is ``warm``, into a slot; how many rows are of one number."""
 
-    @wp.func_native(code + _GUESS)
+    @wp.func_native(native_code(scalar, _GUESS, constants))
     def guess(space: scratch, slot: int, n: int, singles: int) -> int:
         """Begin from the guess."""
 
-    @wp.func_native(code + _RIGHT)
+    @wp.func_native(native_code(scalar, _RIGHT, constants))
     def right_side(space: scratch, slot: int, n: int, singles: int, rho: scalar, eta: scalar) -> int:
         """What the inverse in (1) is applied to."""
 
-    @wp.func_native(code + _PROJECT)
+    @wp.func_native(native_code(scalar, _PROJECT, constants))
     def project(space: scratch, slot: int, n: int, singles: int, rho: scalar, eta: scalar) -> measures:
         """The rest of (1); the measures (2), then |x - x'|, |y - y^|, |z - z^| as the status has them, and |x|."""
 
-    @wp.func_native(code + _ADVANCE)
+    @wp.func_native(native_code(scalar, _ADVANCE, constants))
     def advance(space: scratch, slot: int, n: int, ahead: scalar, restart: int) -> int:
         """Extrapolate, or rewind to where the extrapolation began."""
 
-    @wp.func_native(code + _POWER)
+    @wp.func_native(native_code(scalar, _POWER, constants))
     def power(space: scratch, slot: int, n: int, begin: int) -> scalar:
         """One step of the power iteration for the largest eigenvalue."""
 
-    @wp.func_native(code + _SIZE)
+    @wp.func_native(native_code(scalar, _SIZE, constants))
     def size_of(space: scratch, slot: int, n: int) -> scalar:
         """The largest |q_i|."""
 
-    @wp.func_native(code + _TAKE)
+    @wp.func_native(native_code(scalar, _TAKE, constants))
     def take_iterate(space: scratch, slot: int, n: int, singles: int) -> int:
         """``point`` = y and ``velocity`` = z - s."""
 

@@ -16,7 +16,7 @@ import warp as wp
 
 from hooke.solvers.kamino.problem import PAD
 
-__all__ = ["NO_BOUND", "Vector", "lanes_code", "layout_code", "make_scratch", "scratch_places", "scratch_size"]
+__all__ = ["NO_BOUND", "Vector", "make_scratch", "native_code", "scratch_places", "scratch_size"]
 
 NO_BOUND = 1.0e30
 """What stands for no bound of an impulse."""
@@ -32,7 +32,6 @@ VECTORS = (
 class Vector:
     """Where a vector of :data:`VECTORS` is."""
 
-    X = VECTORS.index("x")
     Y = VECTORS.index("y")
     POINT = VECTORS.index("point")
     BEST = VECTORS.index("best")
@@ -73,27 +72,30 @@ def make_scratch(scalar: Any) -> Any:
 
 _LANES = """
 #if defined(__CUDA_ARCH__) || defined(__CUDACC__)
+#define EACH(i, from, to) _Pragma("unroll") for (int i = from; i < to; i++)
+#define HOOKE_LANES(l) _Pragma("unroll") for (int l = 0; l < 8; l++)
     struct mask_t { bool v[8]; };
     struct lanes_t {
         REAL v[8];
         CUDA_CALLABLE lanes_t() {}
-        CUDA_CALLABLE lanes_t(REAL s) { for (int l = 0; l < 8; l++) v[l] = s; }
+        CUDA_CALLABLE lanes_t(REAL s) { HOOKE_LANES(l) v[l] = s; }
         CUDA_CALLABLE REAL& operator[](int l) { return v[l]; }
         CUDA_CALLABLE REAL operator[](int l) const { return v[l]; }
 #define HOOKE_LANEWISE(op) \\
         CUDA_CALLABLE lanes_t operator op(const lanes_t& o) const { \\
-            lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = v[l] op o.v[l]; return r; }
+            lanes_t r; HOOKE_LANES(l) r.v[l] = v[l] op o.v[l]; return r; }
         HOOKE_LANEWISE(+) HOOKE_LANEWISE(-) HOOKE_LANEWISE(*) HOOKE_LANEWISE(/)
 #undef HOOKE_LANEWISE
         CUDA_CALLABLE mask_t operator<(const lanes_t& o) const {
-            mask_t r; for (int l = 0; l < 8; l++) r.v[l] = v[l] < o.v[l]; return r; }
+            mask_t r; HOOKE_LANES(l) r.v[l] = v[l] < o.v[l]; return r; }
     };
     auto pick = [](const mask_t& m, const lanes_t& a, const lanes_t& b) {
-        lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = m.v[l] ? a.v[l] : b.v[l]; return r; };
-    auto root = [](const lanes_t& a) { lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = sqrt(a.v[l]); return r; };
-    auto load = [](const REAL* p) { lanes_t r; for (int l = 0; l < 8; l++) r.v[l] = p[l]; return r; };
-    auto store = [](REAL* p, const lanes_t& a) { for (int l = 0; l < 8; l++) p[l] = a.v[l]; };
+        lanes_t r; HOOKE_LANES(l) r.v[l] = m.v[l] ? a.v[l] : b.v[l]; return r; };
+    auto root = [](const lanes_t& a) { lanes_t r; HOOKE_LANES(l) r.v[l] = sqrt(a.v[l]); return r; };
+    auto load = [](const REAL* p) { lanes_t r; HOOKE_LANES(l) r.v[l] = p[l]; return r; };
+    auto store = [](REAL* p, const lanes_t& a) { HOOKE_LANES(l) p[l] = a.v[l]; };
 #else
+#define EACH(i, from, to) _Pragma("unroll") for (int i = from; i < to; i++)
     typedef REAL lanes_t __attribute__((ext_vector_type(8)));
     typedef REAL loose_t __attribute__((ext_vector_type(8), aligned(4)));
     auto pick = [](auto m, lanes_t a, lanes_t b) -> lanes_t { return m ? a : b; };
@@ -101,7 +103,6 @@ _LANES = """
     auto load = [](const REAL* p) -> lanes_t { return *reinterpret_cast<const loose_t*>(p); };
     auto store = [](REAL* p, lanes_t a) { *reinterpret_cast<loose_t*>(p) = a; };
 #endif
-#define EACH(i, from, to) _Pragma("unroll") for (int i = from; i < to; i++)
     typedef REAL real_t;
     auto all = [](real_t s) -> lanes_t { return (lanes_t)(s); };
     auto larger = [&](const lanes_t& a, const lanes_t& b) { return pick(a < b, b, a); };
@@ -132,11 +133,12 @@ _LAYOUT = """
 """
 
 
-def lanes_code(scalar: Any) -> str:
-    """Registers of eight numbers: clang's vectors, which have these operators too, or an array for CUDA."""
-    return _LANES.replace("REAL", "double" if scalar is wp.float64 else "float")
+def native_code(scalar: Any, body: str, constants: str = "") -> str:
+    """The source of a native function over the slots of a Scratch, with arguments ``space``, ``slot`` and ``n``.
 
-
-def layout_code() -> str:
-    """Where matrices and vectors of a slot are, for native functions with arguments ``space``, ``slot`` and ``n``."""
-    return _LAYOUT + "".join(f"    real_t* const {name} = at({k});\n" for k, name in enumerate(VECTORS))
+    Registers of eight numbers are clang's vectors, which have the operators too, or an array for CUDA. The body is compiled once,
+    however often it is called.
+    """
+    lanes = _LANES.replace("REAL", "double" if scalar is wp.float64 else "float")
+    places = "".join(f"    real_t* const {name} = at({k});\n" for k, name in enumerate(VECTORS))
+    return f"    auto run_body = [&]() __attribute__((noinline)) {{\n{lanes}{constants}{_LAYOUT}{places}{body}    }};\n    return run_body();\n"

@@ -10,6 +10,7 @@ from typing import Any
 import warp as wp
 
 from hooke.solvers.kamino.dense import make_dense
+from hooke.solvers.kamino.history import make_history
 from hooke.solvers.kamino.newton_step import make_newton
 from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_report
 from hooke.solvers.kamino.padmm import make_padmm
@@ -19,27 +20,27 @@ from hooke.solvers.kamino.scratch import NO_BOUND, Vector, make_scratch
 __all__ = ["make_solve_world"]
 
 BALANCED, SPECTRAL = wp.constant(int(PenaltyMethod.BALANCED)), wp.constant(int(PenaltyMethod.SPECTRAL))
-X, Y, POINT, BEST = (wp.constant(k) for k in (Vector.X, Vector.Y, Vector.POINT, Vector.BEST))
-PATIENCE = wp.constant(3)
+Y, POINT, BEST = (wp.constant(k) for k in (Vector.Y, Vector.POINT, Vector.BEST))
+PATIENCE = wp.constant(6)
 """Newton steps without a smaller natural map, after which a trial is given up."""
 POWER_STEPS = wp.constant(12)
 
 
 @cache
-def make_solve_world(scalar: Any) -> Any:
+def make_solve_world(scalar: Any, collect: bool = False) -> Any:
     """The function ``solve_world(w, slot, problem, options, space, report)`` over a type of numbers.
 
     It solves the problem of world ``w`` in slot ``slot`` of ``space`` and writes impulses and velocities into ``problem`` and what
-    became of it into ``report``.
+    became of it into ``report``; the history of the iterations only where ``collect`` is asked.
     """
     dense, padmm = make_dense(scalar), make_padmm(scalar)
     problems, scratch, reports = make_problem(scalar), make_scratch(scalar), make_report(scalar)
     newton = make_newton(scalar, problems)
+    clear, record = make_history(scalar, collect)
     eliminate, factor, solve, multiply, substitute = dense
     prepare, guess, right_side, project, advance, power, size_of, take_iterate = padmm
     classify, assemble, move, measure, copy, project_point, write = newton
     rounding = scalar(1.0e-15 if scalar is wp.float64 else 1.0e-7)
-    none = scalar(NO_BOUND)
     proximal = scalar(1.0e-9 if scalar is wp.float64 else 1.0e-5)
 
     @wp.func
@@ -52,7 +53,20 @@ def make_solve_world(scalar: Any) -> Any:
         )
 
     @wp.func
-    def polish(space: scratch, slot: int, n: int, singles: int, option: Options, least: scalar, target: scalar):
+    def newton_step(space: scratch, slot: int, n: int, singles: int, epsilon: scalar):
+        """Move ``point``."""
+        faces = classify(space, slot, n, singles)
+        if faces % 2 == 1:
+            multiply(space, slot, n, POINT)
+        m = faces // 2
+        if m > 0:
+            assemble(space, slot, n, singles, m, epsilon)
+            eliminate(space, slot, n, m, 1)
+            substitute(space, slot, n, m)
+            move(space, slot, n, m)
+
+    @wp.func
+    def polish(space: scratch, slot: int, n: int, singles: int, option: Options, gentle: bool, least: scalar, target: scalar):
         """Newton steps from ``point``; the best of them and of what was best before is kept.
 
         Returns its natural map, how many steps were taken, and whether one of them satisfies the tolerances.
@@ -61,33 +75,37 @@ def make_solve_world(scalar: Any) -> Any:
         found = measure(space, slot, n, singles)
         good = within(found, option)
         best = least
-        if found[0] < best:
+        if found[0] < best or good:
             best = found[0]
             copy(space, slot, n, POINT, BEST)
+        lowest = found[0]
+        damping = wp.where(gentle, scalar(0.1), scalar(0.0))
         taken = int(0)
         waited = int(0)
-        lowest = found[0]
-        while taken < option.polish_steps and waited < PATIENCE and lowest > target:
-            faces = classify(space, slot, n, singles)
-            if faces % 2 == 1:
-                multiply(space, slot, n, POINT)
-            m = faces // 2
-            if m > 0:
-                assemble(space, slot, n, singles, m, proximal)
-                eliminate(space, slot, n, m, 1)
-                substitute(space, slot, n, m)
-                move(space, slot, n, m)
-                multiply(space, slot, n, POINT)
+        settle = int(0)  # put a point that looks like a solution into its sets, to see whether it is one
+        while (taken < option.polish_steps and waited < PATIENCE and lowest > target) or settle == 1:
+            if settle == 1:
+                project_point(space, slot, n, singles)
+            else:
+                newton_step(space, slot, n, singles, wp.clamp(damping * found[5], proximal, scalar(0.03)))
+                damping *= scalar(0.9)
+                taken += 1
+            multiply(space, slot, n, POINT)
             found = measure(space, slot, n, singles)
-            taken += 1
-            good = good or within(found, option)
-            waited = wp.where(found[0] < lowest, 0, wp.where(good, PATIENCE, waited + 1))
-            if good and found[0] > scalar(0.1) * lowest:  # rounding
-                waited = PATIENCE
-            lowest = wp.min(lowest, found[0])
-            if found[0] < best:
+            inside = within(found, option)
+            if (found[0] < best and (inside or not good)) or (inside and settle == 1 and not good):
                 best = found[0]
                 copy(space, slot, n, POINT, BEST)
+            if settle == 1:
+                good = good or inside
+                settle = 0
+            else:
+                waited = wp.where(found[0] < lowest, 0, waited + 1)
+                if good and found[0] > scalar(0.5) * lowest:  # rounding
+                    waited = PATIENCE
+                if inside and not good:
+                    settle = 1
+            lowest = wp.min(lowest, found[0])
         return best, taken, good
 
     @wp.func
@@ -155,30 +173,37 @@ def make_solve_world(scalar: Any) -> Any:
         return status
 
     @wp.func
-    def run(space: scratch, slot: int, n: int, singles: int, option: Options, start: WorldStatus, first: scalar, target: scalar):
-        """Iterations, with Newton steps now and then where they are asked for; the status after them."""
+    def run(w: int, space: scratch, slot: int, n: int, singles: int, option: Options, start: WorldStatus, report: reports):
+        """Newton steps from the guess, then iterations with Newton steps now and then; the status after them."""
         status = start
-        least = first
-        rho, step = first_penalty(space, slot, n, option)
-        factor(space, slot, n, rho + scalar(option.eta))
+        target = rounding * (scalar(1.0) + size_of(space, slot, n))
+        least = scalar(NO_BOUND)
+        rho = scalar(option.rho_0)
+        step = scalar(option.tau)
+        trial = int(0)
+        changed = int(1)
         open = int(1)
-        while open == 1 and status.iterations < option.max_iterations:
-            status = iterate(space, slot, n, singles, rho, option, status)
-            finished = status.converged == 1 or status.iterations == option.max_iterations
-            if option.polish != 0 and (finished or status.iterations % wp.max(option.polish_every, 1) == 0):
+        while open == 1:
+            last = status.converged == 1 or status.iterations >= option.max_iterations
+            if option.polish != 0 and (last or status.iterations % wp.max(option.polish_every, 1) == 0):
                 copy(space, slot, n, Y, POINT)
-                least, taken, good = polish(space, slot, n, singles, option, least, target)
+                least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
                 status.newton_steps += taken
-                if good:
-                    status.converged = 1
-            if status.converged == 1:
+                trial += 1
+                last = last or good
+            if last:
                 open = 0
-            if open == 1:
-                changed = next_penalty(rho, step, status, option)
-                if changed != rho:
-                    rho = changed
-                    status.num_rho_updates += 1
+            else:
+                if status.iterations == 0:
+                    rho, step = first_penalty(space, slot, n, option)
+                if changed == 1:
                     factor(space, slot, n, rho + scalar(option.eta))
+                status = iterate(space, slot, n, singles, rho, option, status)
+                record(w, space, slot, n, singles, option, status, report)
+                after = next_penalty(rho, step, status, option)
+                changed = wp.where(after == rho, 0, 1)
+                status.num_rho_updates += changed
+                rho = after
         status.rho = wp.float64(rho)
         return status
 
@@ -210,6 +235,7 @@ def make_solve_world(scalar: Any) -> Any:
         status = WorldStatus()
         status.a = option.a_0
         status.rho = option.rho_0
+        clear(w, option, report)
         if n == 0:
             status.converged = 1
         elif n > space.rows:
@@ -219,17 +245,7 @@ def make_solve_world(scalar: Any) -> Any:
         else:
             singles = prepare(space, slot, n, problem, w, option.warm_start, option.preconditioning)
             guess(space, slot, n, singles)
-            if option.polish != 0:
-                target = rounding * (scalar(1.0) + size_of(space, slot, n))
-                copy(space, slot, n, X, POINT)
-                least, taken, good = polish(space, slot, n, singles, option, none, target)
-                status.newton_steps = taken
-                if good:
-                    status.converged = 1
-                else:
-                    status = run(space, slot, n, singles, option, status, least, target)
-            else:
-                status = run(space, slot, n, singles, option, status, none, scalar(0.0))
+            status = run(w, space, slot, n, singles, option, status, report)
             status = conclude(space, slot, n, singles, option, status)
             write(space, slot, n, problem, w)
         report.world[w] = status
