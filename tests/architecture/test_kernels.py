@@ -20,6 +20,7 @@ from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
+from hooke.solvers.kamino.ncp import make_solve_worlds
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -52,6 +53,9 @@ FACTORIES = {
         kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
     ],
     "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
+        make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
+    ],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -105,6 +109,25 @@ NATIVE = {
     "visit_boxes": {12, 13, 14, 15},
     "add_block": {2},
     "order_group": set(range(12, 22)),
+    "eliminate": {0},
+    "begin_factor": {0},
+    "finish_factor": {0},
+    "solve": {0},
+    "multiply": {0},
+    "substitute": {0},
+    "prepare": {0},
+    "guess": {0},
+    "right_side": {0},
+    "project": {0},
+    "advance": {0},
+    "power": {0},
+    "take_iterate": {0},
+    "classify": {0},
+    "assemble": {0},
+    "move": {0},
+    "copy": {0},
+    "project_point": {0},
+    "write": {3},
 }
 """Native functions that write, with the places of what they write."""
 
