@@ -70,6 +70,9 @@ _LANES = """
 #define EACH(i, from, to) _Pragma("unroll") for (int i = from; i < to; i++)
     auto load = [](const number_t* from) -> lanes_t { return *reinterpret_cast<const loose_t*>(from); };
     auto store = [](number_t* to, const lanes_t& v) { *reinterpret_cast<loose_t*>(to) = v; };
+"""
+
+_MATRIX = """
     const int k = patterns.kind.data[m], count = patterns.size.data[k], origin = patterns.block.data[m];
     const int start = patterns.node.data[m];
     const int* column = patterns.column.data + patterns.of_column.data[k];
@@ -208,6 +211,63 @@ _SOLVE_EIGHT = """
     return 0;
 """
 
+_STORE_BLOCK = """
+    auto& to = lower.data[origin + block / 2];
+    auto& from = rates.data[j];
+    if (block % 2) {
+        EACH(i, 0, 6) EACH(c, 0, 6) to.data[c][i] = held.data[j].c[i] * from.data[i][c];
+    } else {
+        EACH(i, 0, 6) store(&to.data[i][0], load(&from.data[i][0]) * held.data[j].c[i]);
+    }
+    return 0;
+"""
+
+_STORE_INERTIA = """
+    auto& to = diagonal.data[n];
+    EACH(i, 0, 6) EACH(c, 0, 8) to.data[i][c] = 0;
+    EACH(i, 0, 3) to.data[i][i] = mass.data[b];
+    EACH(i, 0, 3) EACH(c, 0, 3) to.data[3 + i][3 + c] = inertia.data[b].data[i][c];
+    return 0;
+"""
+
+_STORE_COMPLIANCE = """
+    auto& to = diagonal.data[n];
+    EACH(i, 0, 6) EACH(c, 0, 8) to.data[i][c] = i == c ? -compliance.data[j].c[i] : (number_t)0;
+    return 0;
+"""
+
+_RATES = """
+    wp::vec_t<8, number_t> result;
+    auto& from = rates.data[j];
+    EACH(i, 0, 6) {
+        number_t sum = from.data[i][0] * x.c[0];
+        EACH(c, 1, 6) sum += from.data[i][c] * x.c[c];
+        result.c[i] = sum;
+    }
+    return result;
+"""
+
+_WRENCH = """
+    wp::vec_t<8, number_t> result;
+    auto& from = rates.data[j];
+    lanes_t sum = load(&from.data[0][0]) * y.c[0];
+    EACH(i, 1, 6) sum = sum + load(&from.data[i][0]) * y.c[i];
+    store(&result.c[0], sum);
+    return result;
+"""
+
+_MOMENTUM = """
+    wp::vec_t<8, number_t> result;
+    auto& u = x.data[n];
+    EACH(i, 0, 3) {
+        result.c[i] = mass.data[b] * u.c[i];
+        number_t sum = 0;
+        EACH(c, 0, 3) sum += inertia.data[b].data[i][c] * u.c[3 + c];
+        result.c[3 + i] = sum;
+    }
+    return result;
+"""
+
 _NUMBERS = {wp.float64: ("double", "1.0e-14", "1.0e-300"), wp.float32: ("float", "1.0e-6f", "1.0e-30f")}
 
 
@@ -218,7 +278,7 @@ def make_block_ldl(scalar: Any) -> SimpleNamespace:
     Returns:
         ``factor(m, patterns, diagonal, lower)`` eliminates matrix m in place; with what it leaves, ``solve(m, patterns, diagonal,
         lower, x)`` turns right sides into solutions, a row for a node, and ``solve_eight(m, place, patterns, diagonal, lower, x)`` eight
-        of them, six rows for a node, the first of which is ``place``.
+        of them, six rows for a node, the first of which is ``place``. The others write and multiply blocks.
     """
     name, least, tiny = _NUMBERS[scalar]
     rows, row = make_rows(scalar), make_row(scalar)
@@ -226,20 +286,55 @@ def make_block_ldl(scalar: Any) -> SimpleNamespace:
     def code(text: str) -> str:
         return (_LANES + text).replace("SCALAR", name).replace("LEAST", least).replace("TINY", tiny)
 
-    @wp.func_native(code(_FACTOR))
+    @wp.func_native(code(_MATRIX + _FACTOR))
     def factor_blocks(m: int, patterns: Patterns, diagonal: wp.array(dtype=rows), lower: wp.array(dtype=rows)) -> int:
         """(1)."""
 
-    @wp.func_native(code(_SOLVE))
+    @wp.func_native(code(_MATRIX + _SOLVE))
     def solve_blocks(
         m: int, patterns: Patterns, diagonal: wp.array(dtype=rows), lower: wp.array(dtype=rows), x: wp.array(dtype=row)
     ) -> int:
         """(2)."""
 
-    @wp.func_native(code(_SOLVE_EIGHT))
+    @wp.func_native(code(_MATRIX + _SOLVE_EIGHT))
     def solve_eight(
         m: int, place: int, patterns: Patterns, diagonal: wp.array(dtype=rows), lower: wp.array(dtype=rows), x: wp.array(dtype=rows)
     ) -> int:
         """(2) for eight right sides."""
 
-    return SimpleNamespace(factor=factor_blocks, solve=solve_blocks, solve_eight=solve_eight)
+    mat33 = wp.types.matrix(shape=(3, 3), dtype=scalar)
+
+    @wp.func_native(code(_STORE_BLOCK))
+    def store_block(
+        origin: int, block: int, j: int, rates: wp.array(dtype=rows), held: wp.array(dtype=row), lower: wp.array(dtype=rows)
+    ) -> int:
+        """Write rates j, those of rows that are held: half of ``block`` after ``origin``, transposed if it is odd."""
+
+    @wp.func_native(code(_STORE_INERTIA))
+    def store_inertia(
+        n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), diagonal: wp.array(dtype=rows)
+    ) -> int:
+        """Write mass and inertia b."""
+
+    @wp.func_native(code(_STORE_COMPLIANCE))
+    def store_compliance(n: int, j: int, compliance: wp.array(dtype=row), diagonal: wp.array(dtype=rows)) -> int:
+        """Write compliances j, with the other sign."""
+
+    @wp.func_native(code(_RATES))
+    def rates_of(j: int, rates: wp.array(dtype=rows), x: row) -> row:
+        """J x."""
+
+    @wp.func_native(code(_WRENCH))
+    def wrench_of(j: int, rates: wp.array(dtype=rows), y: row) -> row:
+        """J^T y."""
+
+    @wp.func_native(code(_MOMENTUM))
+    def momentum_of(
+        n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), x: wp.array(dtype=row)
+    ) -> row:
+        """M u of body b, for the twist n."""
+
+    return SimpleNamespace(
+        factor=factor_blocks, solve=solve_blocks, solve_eight=solve_eight, store_block=store_block, store_inertia=store_inertia,
+        store_compliance=store_compliance, rates_of=rates_of, wrench_of=wrench_of, momentum_of=momentum_of,
+    )  # fmt: skip
