@@ -1,6 +1,34 @@
 """Solvers: step a model in time."""
 
+from hooke.model.enums import ModelFlags as SolverNotifyFlags
+from hooke.solvers.kamino.config import JointCorrectionMode
+from hooke.solvers.kamino.config_parts import (
+    CollisionDetectorConfig,
+    ConstrainedDynamicsConfig,
+    ConstraintStabilizationConfig,
+    DVIAPGDConfig,
+    DVISolverConfig,
+    ForwardKinematicsSolverConfig,
+    LOXSolverConfig,
+    MaterialManagerConfig,
+    PADMMSolverConfig,
+)
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.solver import SolverVBD
 
-__all__ = ["SolverBase", "SolverVBD", "Status"]
+__all__ = [
+    "CollisionDetectorConfig",
+    "ConstrainedDynamicsConfig",
+    "ConstraintStabilizationConfig",
+    "DVIAPGDConfig",
+    "DVISolverConfig",
+    "ForwardKinematicsSolverConfig",
+    "JointCorrectionMode",
+    "LOXSolverConfig",
+    "MaterialManagerConfig",
+    "PADMMSolverConfig",
+    "SolverBase",
+    "SolverNotifyFlags",
+    "SolverVBD",
+    "Status",
+]

@@ -265,3 +265,13 @@ def test_mimics():
     assert s.mimic_constraint.tolist() == [-1, 0, 2] and s.mimic_rows.tolist() == [1, 1, 1]
     b.joint_enabled[0] = False
     assert structure_of(b, skip_validation_joints=True).mimic_follower.tolist() == [2, 1]
+
+
+def test_it_is_a_copy():
+    """What is changed in place later is compared with it."""
+    model = build(heterogeneous())
+    s = structure_of(model)
+    kept = {name: value for name, value in vars(s).items() if isinstance(value, np.ndarray)}
+    columns = [array.numpy() for table in model.tables.values() for array in table.arrays.values() if hasattr(array, "numpy")]
+    assert len(kept) > 30 and columns
+    assert not [name for name, value in kept.items() if any(np.shares_memory(value, column) for column in columns)]

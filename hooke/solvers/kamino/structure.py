@@ -240,7 +240,7 @@ def make_structure(model: Any, tables: dict[str, Any]) -> Structure:
     freedoms = np.diff(joint_dof)
     kind, left_handed = _relative_motions(types, dims, joint_dof, dofs["axis"].reshape(-1, 3))
     immovable, kinematic, singular = _bodies(bodies)
-    parent, child, enabled = joints["parent"], joints["child"], joints["enabled"].astype(bool)
+    parent, child, enabled = joints["parent"].copy(), joints["child"].copy(), joints["enabled"].astype(bool)
     movable = np.append(~immovable, False)
     acts = enabled & (kind >= 0) & (movable[child] | movable[parent])
     joint_start = _starts(of_joint, worlds)
@@ -254,14 +254,14 @@ def make_structure(model: Any, tables: dict[str, Any]) -> Structure:
         world_count=worlds, body_start=_starts(of_body, worlds), joint_start=joint_start, coord_start=joint_coord[joint_start],
         dof_start=joint_dof[joint_start], body_world=of_body, joint_world=of_joint, immovable=immovable, kinematic=kinematic,
         singular=singular, kind=kind, left_handed=left_handed, parent=parent, child=child, enabled=enabled, acts=acts,
-        joint_coord=joint_coord, joint_dof=joint_dof, dof_joint=dof_joint, linear=dims[:, 0],
+        joint_coord=joint_coord, joint_dof=joint_dof, dof_joint=dof_joint, linear=dims[:, 0].copy(),
         locked=np.where(acts, 6 - freedoms, 0).astype(np.int32), joint_mode=joint_mode, base_joint=base_joint, base_body=base_body,
         mimic_follower=follower, mimic_leader=leader, mimic_constraint=constraint, **rows,
     )  # fmt: skip
 
 
 class _Host:
-    """The columns of a table as host arrays."""
+    """The columns of a table as host arrays. On a CPU they are views of the model's: what is kept must be a copy."""
 
     def __init__(self, table: Any):
         self._table = table
@@ -276,7 +276,7 @@ class _Host:
 
 def _worlds(world: np.ndarray, worlds: int) -> np.ndarray:
     """The world of every entity; a model of one world has all of them in it."""
-    return np.zeros_like(world) if worlds == 1 else world
+    return np.zeros_like(world) if worlds == 1 else world.copy()
 
 
 def _starts(world: np.ndarray, worlds: int) -> np.ndarray:
