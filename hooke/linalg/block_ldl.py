@@ -329,9 +329,7 @@ def make_block_ldl(scalar: Any) -> SimpleNamespace:
         """J^T y."""
 
     @wp.func_native(code(_MOMENTUM))
-    def momentum_of(
-        n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), x: wp.array(dtype=row)
-    ) -> row:
+    def momentum_of(n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), x: wp.array(dtype=row)) -> row:
         """M u of body b, for the twist n."""
 
     return SimpleNamespace(

@@ -18,6 +18,9 @@ from hooke.elements import ELEMENTS
 from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
+from hooke.solvers.kamino.body_motion import make_body_kernels
+from hooke.solvers.kamino.joint_rows import make_joint_kernels
+from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -45,6 +48,9 @@ FACTORIES = {
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
+    "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -91,7 +97,9 @@ NATIVE = {
     "factor_blocks": {2, 3},
     "solve_blocks": {4},
     "solve_eight": {5},
-    "store_block": {3},
+    "store_compliance": {3},
+    "store_inertia": {4},
+    "store_block": {3, 5},
     "store_diagonal": {4},
     "substitute_back": {6},
     "take_number": {1},

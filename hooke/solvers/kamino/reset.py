@@ -71,7 +71,8 @@ class Restoring:
                 continue
             if len(value) != len(initial) or value.device != initial.device:
                 raise ValueError(
-                    f"SolverKamino.reset: expected {name} of length {len(initial)} on {initial.device}, found {len(value)} on {value.device}"
+                    f"SolverKamino.reset: expected {name} of length {len(initial)} on {initial.device}, found {len(value)} on "
+                    f"{value.device}"
                 )
             chosen.append((self.worlds[kind], initial, value))
         for world, initial, value in chosen:

@@ -75,7 +75,9 @@ class SolverKamino(SolverBase):
         )
         load_kernels(self._kernels, self.device)
         self._steps = 0
-        self._callbacks: dict[str, Callback | None] = dict.fromkeys(("pre_step", "mid_step", "post_step", "pre_reset", "post_reset"))
+        self._callbacks: dict[str, Callback | None] = dict.fromkeys(
+            ("pre_step", "mid_step", "post_step", "pre_reset", "post_reset")
+        )
 
     # ---- the step
 
@@ -152,7 +154,15 @@ class SolverKamino(SolverBase):
         step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
         step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
         step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        self._setting = (step.half, step.damping, step.correction, step.joint_rate, step.limit_rate, step.joint_speed, step.limit_speed)
+        self._setting = (
+            step.half,
+            step.damping,
+            step.correction,
+            step.joint_rate,
+            step.limit_rate,
+            step.joint_speed,
+            step.limit_speed,
+        )
         return step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
@@ -274,11 +284,10 @@ class SolverKamino(SolverBase):
 
 def check_time_step(dt: Any) -> float:
     """A time step as a float."""
-    if isinstance(dt, bool) or not isinstance(dt, (int, float)):
-        try:
-            dt = dt.item()
-        except AttributeError:
-            raise TypeError(f"SolverKamino.step: expected dt as a number [s], found {dt!r}") from None
+    value: Any = dt.item() if hasattr(dt, "item") else dt
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"SolverKamino.step: expected dt as a number [s], found {dt!r}")
+    dt = value
     if not 0.0 < dt < math.inf:
         raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
     return float(dt)

@@ -62,7 +62,11 @@ class Workspace:
     def read(self, s: Structure) -> None:
         """Take over from the host what a change of the model may have changed."""
         layout = JointLayout()
-        layout.q, layout.qd, layout.dim = self._model.joint_q_start, self._model.joint_qd_start, self._tables["joint"].arrays["dof_dim"]
+        layout.q, layout.qd, layout.dim = (
+            self._model.joint_q_start,
+            self._model.joint_qd_start,
+            self._tables["joint"].arrays["dof_dim"],
+        )
         given = {name: getattr(s, name) for name in ("acts", "route", "mode", "drive", "bounded", "dynamic")}
         inputs = JointInputs()
         for name, values in given.items():

@@ -13,6 +13,7 @@ from typing import Any
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.linalg.block_ldl import make_block_ldl
 from hooke.linalg.elimination import Patterns
@@ -26,7 +27,7 @@ __all__ = ["make_world_kernels"]
 def make_world_kernels(scalar: Any) -> SimpleNamespace:
     """``solve`` and ``project`` over a type of numbers."""
     t, functions = make_types(scalar), make_block_ldl(scalar)
-    row, rows, Motion, JointRows, Matrix = t.row, t.rows, t.Motion, t.JointRows, t.Matrix  # noqa: N806
+    row, rows, Motion, JointRows, Matrix = t.row, t.rows, t.Motion, t.JointRows, t.Matrix
     factor_blocks, solve_blocks = functions.factor, functions.solve
     store_block, store_inertia, store_compliance = functions.store_block, functions.store_inertia, functions.store_compliance
     rates_of, wrench_of, momentum_of = functions.rates_of, functions.wrench_of, functions.momentum_of
@@ -95,6 +96,7 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
     @wp.kernel(enable_backward=False, module="unique")
     def solve_worlds(work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
         """(1)."""
+        state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
             k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
@@ -111,10 +113,12 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
                     impulse = scalar(-1.0) * matrix.x[start + mechanism.place[first + i]]
                 joint_rows.impulse[joint + i] = impulse
             w = next_item(work, w)
+        restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
     def project_worlds(work: Work, patterns: Patterns, mechanism: Mechanism, joint_rows: JointRows, matrix: Matrix):
         """The correction of poses that closes the joints, in ``matrix.x``."""
+        state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
             k, start, joint, item = patterns.kind[w], patterns.node[w], mechanism.joint[w], patterns.of_place[patterns.kind[w]]
@@ -125,5 +129,6 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
                 matrix.x[start + n] = value
             solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.x)
             w = next_item(work, w)
+        restore_denormals(state)
 
     return SimpleNamespace(solve=solve_worlds, project=project_worlds)
