@@ -21,6 +21,7 @@ from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
 from hooke.solvers.kamino.world_solve import make_world_kernels
+from hooke.solvers.kamino.ncp import make_solve_worlds
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -51,6 +52,7 @@ FACTORIES = {
     "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [make_solve_worlds(scalar) for scalar in (wp.float64, wp.float32)],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -108,6 +110,25 @@ NATIVE = {
     "visit_boxes": {12, 13, 14, 15},
     "add_block": {2},
     "order_group": set(range(12, 22)),
+    "eliminate": {0},
+    "begin_factor": {0},
+    "finish_factor": {0},
+    "solve": {0},
+    "multiply": {0},
+    "substitute": {0},
+    "prepare": {0},
+    "guess": {0},
+    "right_side": {0},
+    "project": {0},
+    "advance": {0},
+    "power": {0},
+    "take_iterate": {0},
+    "classify": {0},
+    "assemble": {0},
+    "move": {0},
+    "copy": {0},
+    "project_point": {0},
+    "write": {3},
 }
 """Native functions that write, with the places of what they write."""
 
