@@ -86,6 +86,7 @@ DRIVE = {"actuator_mode": 3, "target_ke": 5.0, "target_kd": 1.0}
         ({}, {"joint_friction": {6: 1.0}}, "joint friction allocation"),
         ({}, {"joint_limit_lower": {6: -1.0}}, "joint limit allocation"),
         ({"limit_upper": 1.0}, {"joint_limit_upper": {6: 1e10}}, "joint limit allocation"),
+        (DRIVE, {"joint_target_ke": {6: 0.0}, "joint_target_kd": {6: 0.0}}, "joint dynamics allocation"),
         ({}, {"joint_target_mode": {6: 4}}, "passive and actuated joints"),
         ({"actuator_mode": 4}, {"joint_target_mode": {6: 0}}, "passive and actuated joints"),
     ],
@@ -114,6 +115,7 @@ def test_rows_that_move_to_another_degree_of_freedom():
         ({"friction": 1.0}, {"joint_friction": {6: 2.0}}),
         ({"friction": 1.0}, {"joint_friction": {6: 0.0}}),
         ({"limit_lower": -1.0}, {"joint_limit_lower": {6: -2.0}, "joint_limit_ke": {6: 5.0}}),
+        ({"limit_lower": -1.0}, {"joint_limit_lower": {6: -1e10}, "joint_limit_upper": {6: 2.0}}),
         ({**DRIVE, "effort_limit": 5.0}, {"joint_effort_limit": {6: 7.0}}),
         (DRIVE, {"joint_target_ke": {6: 8.0}, "joint_target_kd": {6: 0.0}}),
         (DRIVE, {"joint_target_mode": {6: 1}}),
@@ -127,7 +129,7 @@ def test_rows_that_move_to_another_degree_of_freedom():
 def test_changes_that_are_taken_over(options, change):
     case = hinge(**options)
     new = case.change(F.ALL, **change)
-    for name in ("dynamic", "effort", "friction", "lower", "upper", "kind", "acts"):
+    for name in ("dynamic", "effort", "friction", "limited", "kind", "acts"):
         assert np.array_equal(getattr(new, name), getattr(case.old, name)), name
     again = check_change(case.model, case.tables, new, F.ALL)  # a friction of zero keeps its row for good
     assert np.array_equal(again.friction, case.old.friction)
@@ -142,7 +144,8 @@ def test_modes_are_read_anew():
     ("options", "change", "match"),
     [
         (DRIVE, {"joint_target_mode": {6: 9}}, "joint_target_mode is 9"),
-        (DRIVE, {"joint_target_ke": {6: 0.0}, "joint_target_kd": {6: 0.0}}, "requires a non-zero gain"),
+        ({"armature": 1.0, **DRIVE}, {"joint_target_ke": {6: 0.0}, "joint_target_kd": {6: 0.0}}, "requires a non-zero gain"),
+        ({**DRIVE, "effort_limit": 5.0}, {"joint_target_mode": {6: 9}}, "joint_target_mode is 9"),
         ({"armature": 1.0, **DRIVE}, {"joint_target_mode": {6: 2}, "joint_target_kd": {6: 0.0}}, "requires a non-zero gain"),
         ({}, {"joint_axis": {6: (2.0, 0.0, 0.0)}}, "unit length"),
     ],

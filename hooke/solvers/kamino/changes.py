@@ -13,7 +13,7 @@ from hooke.execution.recorder import captured_by_user
 from hooke.joints.relative_motion import MOTIONS
 from hooke.model.enums import ModelFlags
 from hooke.solvers.kamino.check import body_name, check_model, joint_name, listed
-from hooke.solvers.kamino.structure import Structure, make_structure
+from hooke.solvers.kamino.structure import Actuation, Structure, make_structure
 
 __all__ = ["Reread", "check_change", "what_to_reread"]
 
@@ -92,8 +92,10 @@ def check_change(model: Any, tables: dict[str, Any], old: Structure, flags: int,
             f"SolverKamino.notify_model_changed: {given!r} has to read the model, which a capture does not allow; call it before"
         )
     new = make_structure(model, tables)
-    lost = np.flatnonzero(old.effort & ~new.effort)
-    if len(lost):  # before drives without gains are refused: this is the wider reason
+    idle = (
+        new.mode >= Actuation.POSITION
+    ) & ~new.drive  # refused below, unless a row is gone with the gains: that is the wider reason
+    if (idle & ((old.effort & ~new.effort) | (old.dynamic & ~new.dynamic))).any():
         _refuse(_differences(tables, old, new))
     check_model(model, tables, new, use_fk)
     turned = np.flatnonzero(old.left_handed != new.left_handed)
@@ -121,8 +123,7 @@ def _differences(tables: dict[str, Any], old: Structure, new: Structure) -> list
         ("joint dynamics allocation (armature, damping, stiffness, drive without effort limit)", old.dynamic, new.dynamic),
         ("effort-limit allocation (drive with an effort limit below 1e6)", old.effort, new.effort),
         ("joint friction allocation", old.friction, old.friction | new.friction),  # a row whose friction is zero does no harm
-        ("joint limit allocation (finite lower limit)", old.lower, new.lower),
-        ("joint limit allocation (finite upper limit)", old.upper, new.upper),
+        ("joint limit allocation (a finite limit, lower or upper)", old.limited, new.limited),
     ):
         changed = np.flatnonzero(before != after)
         if len(changed):

@@ -104,8 +104,8 @@ class Structure:
         dynamic: Whether it has a dynamic row (D,).
         effort: Whether it has an effort row (D,).
         friction: Whether it has a friction row (D,).
-        lower: Whether it has a row of its lower limit (D,).
-        upper: Whether it has a row of its upper limit (D,).
+        lower: Whether its lower limit is finite (D,); of a degree of freedom that has a limit the other may come and go.
+        upper: Whether its upper limit is finite (D,).
         route: :class:`Route` of every degree of freedom (D,).
         base_joint: Of every world the free joint that moves its base body, or -1 (W,).
         base_body: Of every world the body that resets of the base are about, or -1 (W,).
@@ -170,7 +170,7 @@ class Structure:
 
     @functools.cached_property
     def limited(self) -> np.ndarray:
-        """Whether a degree of freedom has a finite limit; bool (D,)."""
+        """Whether a degree of freedom has a finite limit, and so a row while one is violated; bool (D,)."""
         return self.lower | self.upper
 
     @functools.cached_property
