@@ -19,9 +19,10 @@ from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.body_motion import make_body_kernels
+from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
-from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.kamino.ncp import make_solve_worlds
+from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -50,6 +51,7 @@ FACTORIES = {
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
     "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [*vars(make_inequality_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [make_solve_worlds(scalar) for scalar in (wp.float64, wp.float32)],
@@ -99,6 +101,8 @@ NATIVE = {
     "factor_blocks": {2, 3},
     "solve_blocks": {4},
     "solve_eight": {5},
+    "put_column": {4},
+    "store_products": {7},
     "store_compliance": {3},
     "store_inertia": {4},
     "store_block": {3, 5},

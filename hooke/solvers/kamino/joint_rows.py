@@ -35,7 +35,7 @@ class JointInputs:
     """What joints are given: where their numbers are, targets and efforts, rest and initial coordinates, which rows there are.
 
     ``acts`` is of every joint; ``route``, ``drive``, ``bounded`` and ``dynamic`` are of every degree of freedom
-    (:class:`~hooke.solvers.kamino.structure.Structure`).
+    (:class:`~hooke.solvers.kamino.structure.Structure`), and ``rows`` are the bits of its bounded rows.
     """
 
     layout: JointLayout
@@ -50,6 +50,7 @@ class JointInputs:
     drive: wp.array(dtype=wp.int32)
     bounded: wp.array(dtype=wp.int32)
     dynamic: wp.array(dtype=wp.int32)
+    rows: wp.array(dtype=wp.int32)
 
 
 POSITION, VELOCITY = wp.constant(2), wp.constant(3)

@@ -17,6 +17,7 @@ from hooke.solvers.kamino.check import check_model
 from hooke.solvers.kamino.config import Config as KaminoConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.reset import Restoring, forget_joints
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
@@ -69,6 +70,7 @@ class SolverKamino(SolverBase):
         self._scalar = wp.float64
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
+        self._problem = launch_directly(ProblemSpace, self._structure, self.workspace, self.config, self._recorder)
         self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
@@ -99,6 +101,7 @@ class SolverKamino(SolverBase):
         if contacts is not None:
             raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
         if self._structure.body_count:
+            launch_directly(self._problem.reserve)
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
             stages = (self._linearise, self._solve, self._finish)
             versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
@@ -131,6 +134,7 @@ class SolverKamino(SolverBase):
         w, s = self.workspace, self._structure
         inputs = [w.patterns, w.mechanism, w.start]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
+        self._problem.solve(step, (self._tables["joint"].struct, self._tables["joint_dof"].struct), self._inputs(arrays))
 
     def _finish(self, step: Step, arrays: dict[str, Any]) -> None:
         """Poses at the end, closed joints, and what goes into the state."""
@@ -210,7 +214,13 @@ class SolverKamino(SolverBase):
     @property
     def _kernels(self) -> list[Any]:
         groups = (self._bodies, self._joints, self._worlds)
-        return [*(k for group in groups for k in vars(group).values()), forget_joints, restore, *self._recorder.kernels]
+        return [
+            *(k for group in groups for k in vars(group).values()),
+            *self._problem.kernels,
+            forget_joints,
+            restore,
+            *self._recorder.kernels,
+        ]
 
     # ---- beside the step
 
@@ -234,7 +244,8 @@ class SolverKamino(SolverBase):
         w, s = self.workspace, self._structure
         selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
         self._restoring.restore(state, selected, flags)
-        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], [w.joints.known])
+        kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
+        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -254,7 +265,8 @@ class SolverKamino(SolverBase):
     @property
     def status(self) -> Status:
         """How the last step went; reading it waits for the device."""
-        return Status(self._steps)
+        worlds = self._problem.report.world.numpy()
+        return Status(self._steps, {}, int(worlds["iterations"].max(initial=0)) if self._problem.capacity else 0)
 
     def _call(self, name: str, *arguments: Any) -> None:
         callback = self._callbacks[name]
