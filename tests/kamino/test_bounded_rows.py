@@ -72,6 +72,19 @@ def test_limits_give_back_penetration_at_the_rate_of_beta():
     assert run.joint_qd[0] == pytest.approx(-0.2 * excess / DT, rel=1e-3)
 
 
+def test_limits_that_give_way_are_springs_of_implicit_euler():
+    config = SolverKamino.Config(constraints=hooke.solvers.ConstraintStabilizationConfig(limit_compliance=True))
+    k, b = 200.0, 3.0
+    run = spinning(wheel(limit_upper=0.0, limit_ke=k, limit_kd=b), speed=1.0, config=config)
+    q, w = 0.0, 1.0
+    for _ in range(8):
+        run.step(1, DT)
+        if q > 0.0:
+            w = (w - DT * k * q) / (1.0 + DT * (b + DT * k))
+        q += DT * w
+        assert run.joint_qd[0] == pytest.approx(w, abs=2e-5)
+
+
 def test_limits_of_a_loop_are_reached_together():
     """A square four-bar driven into limits of pi/4: one pair stops it, the loop stays closed."""
     run = Run(finished(four_bar(ground=True, gravity=0.0, limit=np.pi / 4)))
@@ -104,3 +117,21 @@ def test_replicas_with_bounded_rows(workers, monkeypatch):
         run.control.joint_f.assign(np.tile(np.asarray([0.05, 0, 0, 0], np.float32), count))
         runs.append(run.step(60, 1e-3))
     assert np.array_equal(runs[1].q.reshape(4, -1), np.tile(runs[0].q.reshape(1, -1), (4, 1)))
+
+
+def test_a_captured_step_is_the_step():
+    import warp as wp
+
+    model = finished(four_bar(ground=True, limit=0.2))
+    plain, recorded = Run(model), Run(model)
+    for run in (plain, recorded):
+        run.control.joint_f.assign(np.asarray([0.05, 0, 0, 0], np.float32))
+        run.step(2, 1e-3)
+    with wp.ScopedCapture(device="cpu") as capture:
+        for _ in range(2):
+            recorded.solver.step(recorded.state, recorded.other, recorded.control, None, 1e-3)
+            recorded.state, recorded.other = recorded.other, recorded.state
+    for _ in range(30):
+        wp.capture_launch(capture.graph)
+    plain.step(60, 1e-3)
+    assert np.array_equal(recorded.q, plain.q)

@@ -23,6 +23,8 @@ class Step:
         joint_speed: At most so fast [m/s or rad/s].
         limit_rate: The same of limits.
         limit_speed: The same.
+        limit_time: Time that limits take to recover [s]; negative is that of their damping over their stiffness.
+        limit_compliance: Whether limits give way as springs and dampers.
         correction: Of coordinates that are angles: 0 within two turns, 1 as they are, 2 within half a turn.
     """
 
@@ -33,6 +35,8 @@ class Step:
     joint_speed: wp.float64
     limit_rate: wp.float64
     limit_speed: wp.float64
+    limit_time: wp.float64
+    limit_compliance: wp.int32
     correction: wp.int32
 
 

@@ -118,6 +118,20 @@ def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
         return 0
 
     @wp.func
+    def set_limit(step: Step, dofs: JointDofs, d: int, error: scalar, at: int, problem: problems, out: Rows):
+        """A limit that is violated by ``error`` < 0: hard, or the spring and damper of implicit Euler (theory 3.4)."""
+        problem.kind[at] = ONE_SIDED
+        stiffness, rate = scalar(dofs.limit_ke[d]), scalar(step.limit_rate)
+        if step.limit_compliance != 0 and stiffness > scalar(0.0):
+            time = scalar(step.limit_time)
+            if time < scalar(0.0):
+                time = scalar(dofs.limit_kd[d]) / stiffness
+            rate = scalar(1.0) / (scalar(step.dt) - scalar(step.half) + time)
+            out.compliance[at] = rate / (scalar(step.dt) * stiffness)
+        out.bias[at] = out.bias[at] + wp.max(-scalar(step.limit_speed), rate * error)
+        return 0
+
+    @wp.func
     def gather_dof(step: Step, code: int, place: Place, dofs: JointDofs, mechanism: Mechanism, joint_rows: JointRows, flags: int,
                    table: int, j: int, k: int, begin: int, problem: problems, out: Rows):  # fmt: skip
         """Rows of a degree of freedom; where the next would go."""
@@ -135,12 +149,10 @@ def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
             below, above = q - scalar(dofs.limit_lower[d]), scalar(dofs.limit_upper[d]) - q
             if (flags & LOWER) != 0 and below < scalar(0.0):
                 at = add_row(mechanism, joint_rows, problem, out, at, table, j, i, one, OF_LOWER)
-                problem.kind[at - 1] = ONE_SIDED
-                out.bias[at - 1] = out.bias[at - 1] + wp.max(-scalar(step.limit_speed), scalar(step.limit_rate) * below)
+                set_limit(step, dofs, d, below, at - 1, problem, out)
             elif (flags & UPPER) != 0 and above < scalar(0.0):
                 at = add_row(mechanism, joint_rows, problem, out, at, table, j, i, -one, OF_UPPER)
-                problem.kind[at - 1] = ONE_SIDED
-                out.bias[at - 1] = out.bias[at - 1] + wp.max(-scalar(step.limit_speed), scalar(step.limit_rate) * above)
+                set_limit(step, dofs, d, above, at - 1, problem, out)
         return at
 
     @wp.kernel(enable_backward=False, module="unique")

@@ -63,7 +63,7 @@ class ProblemSpace:
         self.report = make_report(scalar)()
         self.report.world = wp.zeros(s.world_count, dtype=WorldStatus, device=device)
         self.report.history = wp.zeros((0, 0), dtype=scalar, device=device)
-        self._scratch, self._slots = make_scratch(scalar)(), 0
+        self._scratch, self._slots, self._cores = make_scratch(scalar)(), 0, cores()
         self.reserve()
         self.options = wp.array([self._make_options()], dtype=Options, device=device)
 
@@ -75,7 +75,7 @@ class ProblemSpace:
     def reserve(self) -> None:
         """Make working memory for as many workers as there may be; on CUDA for every world."""
         device, most = self._workspace.device, self._structure.world_count
-        slots = max(cores(), int(process.workers or 1)) if device.is_cpu else most
+        slots = max(self._cores, int(process.workers or 1)) if device.is_cpu else most
         if slots > self._slots and self.capacity:
             self._scratch.rows, self._scratch.size = self.capacity, scratch_size(self.capacity)
             self._scratch.numbers = wp.zeros(slots * self._scratch.size, dtype=self._workspace.scalar, device=device)

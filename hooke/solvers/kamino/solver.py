@@ -101,11 +101,11 @@ class SolverKamino(SolverBase):
         if contacts is not None:
             raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
         if self._structure.body_count:
-            launch_directly(self._problem.reserve)
+            self._problem.reserve()
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
             stages = (self._linearise, self._solve, self._finish)
             versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
-            key = (step.dt, versions, pointers(*arrays.values()), self._setting)
+            key = (self._setting, versions, pointers(*arrays.values()))
             if any(self._callbacks[name] for name in ("pre_step", "mid_step")):
                 for stage, name in zip(stages, ("pre_step", "mid_step", None), strict=True):
                     self._recorder.run((stage.__name__, *key), stage, step, arrays)
@@ -157,16 +157,10 @@ class SolverKamino(SolverBase):
         step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
         step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
         step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
+        step.limit_compliance = int(constraints.limit_compliance)
+        step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
         step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        self._setting = (
-            step.half,
-            step.damping,
-            step.correction,
-            step.joint_rate,
-            step.limit_rate,
-            step.joint_speed,
-            step.limit_speed,
-        )
+        self._setting = tuple(getattr(step, name) for name in Step.vars)
         return step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
