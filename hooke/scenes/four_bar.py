@@ -41,6 +41,4 @@ def four_bar(
     ]
     builder.add_articulation(joints, label="linkage")
     add_hinge(builder, -1, bars[2], d, label="ground_pin")
-    return Scene(
-        "four_bar", builder, seconds=4.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0}
-    )
+    return Scene("four_bar", builder, seconds=4.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0})

@@ -59,6 +59,4 @@ def jansen_leg(rate: float = 5.0, angle: float = 20.0, height: float = 1.2) -> S
     add_hinge(builder, -1, shoulder, p["pivot"], label="shoulder_pivot")
     add_hinge(builder, -1, link, p["pivot"], label="link_pivot")
     add_hinge(builder, lower, leg, p["heel"], label="heel")
-    return Scene(
-        "jansen_leg", builder, seconds=4.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0}
-    )
+    return Scene("jansen_leg", builder, seconds=4.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0})

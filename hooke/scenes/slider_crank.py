@@ -34,6 +34,4 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, rate: float = 10.0, angle
     ]
     builder.add_articulation(joints, label="engine")
     builder.add_joint_prismatic(-1, piston, axis="X", label="cylinder", **anchors(builder, -1, piston, c))
-    return Scene(
-        "slider_crank", builder, seconds=3.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0}
-    )
+    return Scene("slider_crank", builder, seconds=3.0, substeps=10, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0})
