@@ -29,7 +29,8 @@ WARM_STARTS = {
     "key_and_position_with_tangential_net_force": 1 | 4,
     "key_and_position_with_net_force_backup_and_tangential_net_force": 1 | 2 | 4,
 }
-"""Ways to find the first guess of a contact by name: the contact of the same number, the contact itself, a share of the force of its pair, and of its tangential part."""
+"""Ways to find the first guess of a contact by name: the contact of the same number, the contact itself, a share of the force of its pair,
+and of its tangential part."""
 
 REACH = wp.constant(0.02)  # distance within which a point is the same [m]
 ALIKE = wp.constant(0.9)  # least product of the normals of the same contact

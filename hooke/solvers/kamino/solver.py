@@ -17,6 +17,7 @@ from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
 from hooke.solvers.kamino.config import Config as KaminoConfig
+from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
@@ -76,7 +77,8 @@ class SolverKamino(SolverBase):
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
         self._problem = launch_directly(ProblemSpace, self._structure, self._tables, self.workspace, self.config, self._recorder)
         pairs = model.shape_contact_pairs
-        self._may_touch, self._own_detector = pairs is not None and len(pairs) > 0, None
+        self._may_touch = pairs is not None and len(pairs) > 0
+        self._own_detector: Detector | None = None
         self._last_contacts: Any = None
         self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
         self._bodies, self._joints, self._worlds = (
@@ -212,8 +214,7 @@ class SolverKamino(SolverBase):
     def _detector(self) -> Detector:
         """The solver's own detector, which is made when it is first needed."""
         if self._own_detector is None:
-            config = self.config.collision_detector
-            config = KaminoConfig(use_collision_detector=True).collision_detector if config is None else config
+            config = self.config.collision_detector or CollisionDetectorConfig()
             self._own_detector = launch_directly(Detector, self.model, config)
             self._problem.contacts.materials.most = config.max_contacts_per_pair
         return self._own_detector
