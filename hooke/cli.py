@@ -64,8 +64,8 @@ def run(
     seconds: Annotated[float | None, typer.Option(help="Simulated time \\[s].")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.")] = None,
     substeps: Annotated[int | None, typer.Option(help="Steps per frame.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Sweeps per step.")] = None,
-    solver: Annotated[str, typer.Option(help="Solver: vbd.")] = "vbd",
+    iterations: Annotated[int | None, typer.Option(help="Sweeps per step (vbd), most iterations (kamino).")] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver: vbd or kamino; by default the scene's, vbd for files.")] = None,
     material: Annotated[str | None, typer.Option(help="Preset, or constants: E=1e6,nu=0.4,density=1100,thickness=1e-3.")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="Factor or 'fit', once or per file.")] = None,
     rotate: Annotated[list[str] | None, typer.Option(help="Degrees about x,y,z, once or per file.")] = None,
@@ -86,11 +86,11 @@ def run(
     wp.config.log_level = wp.LOG_ERROR
     if quiet:
         LOG.setLevel(logging.WARNING)
-    from hooke.simulate import SimulationError, prepare
+    from hooke.simulate import METHODS, SimulationError, prepare
     from hooke.simulate import run as simulate
 
-    if solver != "vbd":
-        raise ValueError(f"unknown solver {solver!r}; expected vbd")
+    if solver is not None and solver not in METHODS:
+        raise ValueError(f"unknown solver {solver!r}; expected one of {', '.join(METHODS)}")
     built_in = {"--scale": scale, "--rotate": rotate, "--place": place, "--up": up, "--units": units, "--hull": hull}
     from_files = len(what) > 1 or ":" in what[0]
     given = [name for name, value in built_in.items() if value and not from_files]
@@ -107,7 +107,8 @@ def run(
         pin_particles(scene.builder, text)
     files = output or [Path("results") / f"{scene.name}.npz"]
     _check_outputs(files)
-    settings = {"seconds": seconds, "fps": fps, "substeps": substeps, "iterations": iterations, "device": device, "worlds": worlds}
+    settings = {"seconds": seconds, "fps": fps, "substeps": substeps, "iterations": iterations, "device": device, "worlds": worlds,
+                "method": solver}  # fmt: skip
     try:
         result = _with_progress(simulate, scene, settings, quiet)
     except SimulationError as error:
@@ -209,7 +210,7 @@ def _print_summary(result: Any) -> None:
         ("max penetration", number(1.0e3 * s["max_penetration_m"], "mm")),
         ("contacts (most)", str(s["contacts"])),
         ("overflow", ", ".join(f"{k}: {n} needed, {m} available" for k, (n, m) in s["overflow"].items()) or "none"),
-        ("residual", number(s["residual_N"], "N")),
+        ("residual", number(s["natural_map"]) if "natural_map" in s else number(s["residual_N"], "N")),
         ("energy", f"{s['energy_start_J']:.4g} -> {s['energy_end_J']:.4g} J (kinetic {s['kinetic_end_J']:.3g} J)"),
     ]
     table = Table(title=f"{result.scene.name} on {result.model.device}", show_header=False, title_justify="left")
