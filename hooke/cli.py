@@ -29,9 +29,10 @@ out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
 BUILT_IN = (
-    "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers",
-    "cloth_stack", "cloth_twist", "garment", "plank_bridge", "plectoneme", "pyramid", "ragdoll_pile", "rope_net", "soft_drop",
-    "soft_pile", "spring_chain", "wrecking_ball",
+    "bouncing_balls", "box_pendulum", "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cartpole",
+    "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers", "cloth_stack", "cloth_twist", "conveyor", "delta_robot", "four_bar",
+    "garment", "jansen_leg", "newton_cradle", "nunchaku", "plank_bridge", "plectoneme", "pyramid", "quadruped", "ragdoll_pile",
+    "rolling_balls", "rope_net", "slider_crank", "soft_drop", "soft_pile", "spring_chain", "stewart_platform", "wrecking_ball",
 )  # fmt: skip
 """Names of the built-in scenes, written out so that help needs no import of them."""
 
@@ -210,13 +211,20 @@ def _print_summary(result: Any) -> None:
         ("max penetration", number(1.0e3 * s["max_penetration_m"], "mm")),
         ("contacts (most)", str(s["contacts"])),
         ("overflow", ", ".join(f"{k}: {n} needed, {m} available" for k, (n, m) in s["overflow"].items()) or "none"),
-        ("residual", number(s["natural_map"]) if "natural_map" in s else number(s["residual_N"], "N")),
+        ("residual", _residual(s, number)),
         ("energy", f"{s['energy_start_J']:.4g} -> {s['energy_end_J']:.4g} J (kinetic {s['kinetic_end_J']:.3g} J)"),
     ]
     table = Table(title=f"{result.scene.name} on {result.model.device}", show_header=False, title_justify="left")
     for row in rows:
         table.add_row(*row)
     out.print(table)
+
+
+def _residual(s: dict[str, Any], number: Any) -> str:
+    """How well the last step was solved, in the measure of the solver."""
+    if "natural_map" not in s:
+        return str(number(s["residual_N"], "N"))
+    return number(s["natural_map"]) + (", converged" if s["converged"] else ", not converged")
 
 
 @app.command()

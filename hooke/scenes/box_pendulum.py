@@ -11,7 +11,7 @@ __all__ = ["box_pendulum"]
 
 
 def box_pendulum(size: tuple[float, float, float] = (0.1, 0.1, 0.5), angle: float = 90.0, arm: float = 0.3) -> Scene:
-    """A box on a hinge swings freely; it is a physical pendulum, and its energy stays.
+    """A box on a hinge swings freely; it is a physical pendulum.
 
     Args:
         size: Edges of the box [m].
@@ -29,4 +29,4 @@ def box_pendulum(size: tuple[float, float, float] = (0.1, 0.1, 0.5), angle: floa
     builder.add_shape_box(box, xform=(0, 0, 0.5 * (arm + hz), 0, 0, 0, 1), hx=0.01, hy=0.01, hz=0.5 * abs(arm - hz), cfg=thin)
     add_peg(builder, hinge, radius=0.025)
     builder.add_articulation([add_hinge(builder, -1, box, hinge, label="hinge")], label="pendulum")
-    return Scene("box_pendulum", builder, seconds=4.0, substeps=20, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0})
+    return Scene("box_pendulum", builder, seconds=4.0, substeps=40, method="kamino", camera={"azimuth": -90.0, "elevation": 5.0})

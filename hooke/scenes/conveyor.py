@@ -48,5 +48,7 @@ def conveyor(crates: int = 4, speed: float = 0.6, size: float = 0.2) -> Scene:
     add_belt(builder, (0.22, -0.35, 0.3), (0.22, 1.8, 0.3), 0.5, speed, "lower_belt")
     for k in range(crates):
         place = (-0.25 - 0.45 * k, 0.0, 0.5 + 0.5 * size)
-        add_box(builder, place, (size, size, size), turn=about(2, 0.3 * k), cfg=OAK, color=PALETTE[k % len(PALETTE)], label=f"crate_{k}")
+        add_box(
+            builder, place, (size, size, size), turn=about(2, 0.3 * k), cfg=OAK, color=PALETTE[k % len(PALETTE)], label=f"crate_{k}"
+        )
     return Scene("conveyor", builder, seconds=5.0, substeps=10, method="kamino", camera={"azimuth": -125.0, "elevation": 30.0})

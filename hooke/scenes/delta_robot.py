@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hooke.model.builder import ModelBuilder
@@ -79,7 +81,9 @@ def delta_robot(
     path = ArmAngles(base, plate, arm, forearm, depth, radius, rate)
     height, half = depth + 0.35, 0.05
     top = np.array([0.0, 0.0, height])
-    builder.add_shape_cylinder(-1, xform=(*(top + (0, 0, 0.03)), 0, 0, 0, 1), radius=base, half_height=0.015, cfg=BARE, color=(0.3, 0.3, 0.33))
+    builder.add_shape_cylinder(
+        -1, xform=(*(top + (0, 0, 0.03)), 0, 0, 0, 1), radius=base, half_height=0.015, cfg=BARE, color=(0.3, 0.3, 0.33)
+    )
     bottom = builder.add_link(xform=(0.0, 0.0, height - depth, 0.0, 0.0, 0.0, 1.0), label="plate")
     builder.add_shape_cylinder(bottom, radius=plate + 0.02, half_height=0.01, cfg=BARE, color=PALETTE[0])
     joints, shoulders, wrists = [], [], []
@@ -89,14 +93,22 @@ def delta_robot(
         elbow = shoulder + arm * (np.cos(angle) * out - np.sin(angle) * np.array([0.0, 0.0, 1.0]))
         add_peg(builder, shoulder, radius=0.025)
         upper = add_bar(builder, shoulder, elbow, radius=0.016, label=f"arm_{k}", color=PALETTE[1])
-        drive = {"target_ke": stiffness, "target_kd": 1.0e-2 * stiffness, "label": f"shoulder_{k}"}
+        drive: dict[str, Any] = {
+            "actuator_mode": 3,
+            "target_ke": stiffness,
+            "target_kd": 1.0e-2 * stiffness,
+            "label": f"shoulder_{k}",
+        }
         shoulders.append(add_hinge(builder, -1, upper, shoulder, side, **drive))
         joints.append(shoulders[-1])
         for sign in (-1, 1):
             above, below = elbow + sign * half * side, np.array([0, 0, height - depth]) + plate * out + sign * half * side
             rod = add_bar(builder, above, below, radius=0.007, label=f"forearm_{k}_{'ab'[sign > 0]}", color=PALETTE[2])
             across = np.cross(below - above, side)
-            universal = {"angular_axes": [side, across / np.linalg.norm(across)], "label": f"elbow_{k}_{'ab'[sign > 0]}"}
+            universal: dict[str, Any] = {
+                "angular_axes": [side, across / np.linalg.norm(across)],
+                "label": f"elbow_{k}_{'ab'[sign > 0]}",
+            }
             joints.append(builder.add_joint_d6(upper, rod, **universal, **anchors(builder, upper, rod, above)))
             wrists.append((rod, below, f"wrist_{k}_{'ab'[sign > 0]}"))
     first, *others = wrists

@@ -81,7 +81,9 @@ def at_distances(a: Any, b: Any, from_a: float, from_b: float) -> np.ndarray:
 
 def add_peg(builder: ModelBuilder, place: Any, radius: float = 0.014) -> None:
     """A ball in the world where a mechanism is held [m], for the picture."""
-    builder.add_shape_sphere(-1, xform=(*np.asarray(place, np.float64), 0.0, 0.0, 0.0, 1.0), radius=radius, cfg=BARE, color=(0.3, 0.3, 0.33))
+    builder.add_shape_sphere(
+        -1, xform=(*np.asarray(place, np.float64), 0.0, 0.0, 0.0, 1.0), radius=radius, cfg=BARE, color=(0.3, 0.3, 0.33)
+    )
 
 
 def ramp(time: float, length: float = 1.0) -> float:

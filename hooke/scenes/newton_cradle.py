@@ -45,8 +45,4 @@ def newton_cradle(
             half = 0.5 * length / np.cos(lean)
             builder.add_shape_capsule(ball, xform=middle, radius=0.002, half_height=half, cfg=string, color=(0.2, 0.2, 0.2))
         builder.add_articulation([add_hinge(builder, -1, ball, hinge, label=f"string_{k}")], label=f"pendulum_{k}")
-    return Scene(
-        "newton_cradle", builder, seconds=4.0, substeps=20, method="kamino", camera={"azimuth": -75.0, "elevation": 10.0}
-    )
-
-
+    return Scene("newton_cradle", builder, seconds=4.0, substeps=20, method="kamino", camera={"azimuth": -75.0, "elevation": 10.0})

@@ -8,7 +8,7 @@ import numpy as np
 
 from hooke.geometry import Heightfield
 from hooke.model.builder import ModelBuilder
-from hooke.scenes.bodies import PALETTE, RUBBER, anchors
+from hooke.scenes.bodies import PALETTE, RUBBER
 from hooke.scenes.linkage import BARE, Follow, add_bar, add_hinge, ramp
 from hooke.scenes.scene import Scene
 
@@ -57,7 +57,13 @@ class Trot:
 
 
 def add_quadruped(
-    builder: ModelBuilder, place: Any = (0.0, 0.0, 0.0), *, height: float = 0.36, ke: float = 150.0, kd: float = 5.0, mu: float = 0.8
+    builder: ModelBuilder,
+    place: Any = (0.0, 0.0, 0.0),
+    *,
+    height: float = 0.36,
+    ke: float = 150.0,
+    kd: float = 5.0,
+    mu: float = 0.8,
 ) -> list[int]:
     """Add a trunk and four legs of three links: thirteen bodies, a free joint and twelve driven hinges.
 
@@ -98,7 +104,7 @@ def add_quadruped(
         )
         parents, places = [trunk, *parts[:2]], [hip, top, knee]
         for what, axis, parent, part, where in zip(("hip", "thigh", "knee"), "XYY", parents, parts, places, strict=True):
-            drive = {"target_ke": ke, "target_kd": kd, "label": f"{name}_{what}_hinge"}
+            drive: dict[str, Any] = {"actuator_mode": 3, "target_ke": ke, "target_kd": kd, "label": f"{name}_{what}_hinge"}
             hinges.append(add_hinge(builder, parent, part, where, axis, **drive))
     builder.add_articulation(joints + hinges, label="quadruped")
     return hinges

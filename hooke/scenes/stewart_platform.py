@@ -75,9 +75,14 @@ def stewart_platform(
         tube = add_bar(builder, foot, foot + 0.55 * (head - foot), radius=0.022, label=f"tube_{k}", color=PALETTE[1])
         rod = add_bar(builder, foot + 0.4 * (head - foot), head, radius=0.012, label=f"rod_{k}", color=PALETTE[2])
         bodies.append(rod)
-        universal = {"angular_axes": ["X", "Y"], "label": f"foot_{k}"}
+        universal: dict[str, Any] = {"angular_axes": ["X", "Y"], "label": f"foot_{k}"}
         joints.append(builder.add_joint_d6(-1, tube, **universal, **anchors(builder, -1, tube, foot)))
-        drive = {"target_ke": stiffness, "target_kd": 1.0e-2 * stiffness, "label": f"slider_{k}"}
+        drive: dict[str, Any] = {
+            "actuator_mode": 3,
+            "target_ke": stiffness,
+            "target_kd": 1.0e-2 * stiffness,
+            "label": f"slider_{k}",
+        }
         sliders.append(builder.add_joint_prismatic(tube, rod, axis=along, **drive, **anchors(builder, tube, rod, head)))
         joints.append(sliders[-1])
     joints.append(builder.add_joint_ball(bodies[0], plate, label="head_0", **anchors(builder, bodies[0], plate, heads[0])))
