@@ -22,7 +22,7 @@ from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
-from hooke.solvers.kamino.readout import KaminoStatus
+from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import Restoring, forget_joints
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
@@ -328,6 +328,30 @@ class SolverKamino(SolverBase):
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
+
+    def update_contacts(self, contacts: Any, state: Any) -> None:
+        """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
+
+        Forces [N] are those on the body of shape 1, torques [N m] those about the origin of the world. Rows without a contact have none.
+        After a step that was given no contacts the rows of the solver's own detector are written too.
+
+        Args:
+            contacts: The buffer that the last step was given, or any that takes the rows of the own detector.
+            state: The state at the end of that step.
+
+        Raises:
+            ValueError: ``contacts`` or ``state`` is missing, or the last step was given other contacts.
+            TypeError: ``contacts`` is no buffer of contacts.
+            RuntimeError: The buffer has too few rows.
+        """
+        rows = self._last_contacts
+        own = self._own_detector is not None and rows is self._own_detector.contacts
+        check_buffer(contacts, state, rows, own, captured_by_user(self.device))
+        if rows is None:
+            return
+        if own:
+            launch_directly(copy_rows, rows, contacts)
+        launch_directly(self._problem.contacts.read, contacts, state.body_q, *force_arrays(contacts))
 
     @property
     def status(self) -> KaminoStatus:
