@@ -11,7 +11,7 @@ import warp as wp
 
 from hooke.solvers.kamino.dense import make_dense
 from hooke.solvers.kamino.history import make_history
-from hooke.solvers.kamino.newton_step import make_newton
+from hooke.solvers.kamino.newton_step import make_newton, measures_type
 from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_report
 from hooke.solvers.kamino.padmm import make_padmm
 from hooke.solvers.kamino.problem import make_problem
@@ -39,17 +39,17 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
     clear, record = make_history(scalar, collect)
     eliminate, factor, solve, multiply, substitute = dense
     prepare, guess, right_side, project, advance, power, size_of, take_iterate = padmm
-    classify, assemble, move, measure, copy, project_point, write = newton
+    classify, assemble, move, measure, copy, reset, project_point, write = newton
     rounding = scalar(1.0e-15 if scalar is wp.float64 else 1.0e-7)
     proximal = scalar(1.0e-9 if scalar is wp.float64 else 1.0e-5)
 
     @wp.func
-    def within(measures: wp.types.vector(length=8, dtype=scalar), option: Options):
-        """Whether a measured point satisfies the tolerances."""
+    def within(measures: measures_type(scalar), option: Options):
+        """Whether a measured point satisfies the tolerances, as far as rounding lets one know."""
         return (
-            wp.float64(measures[2]) <= option.primal_tolerance
-            and wp.float64(measures[3]) <= option.dual_tolerance
-            and wp.float64(measures[4]) <= option.compl_tolerance
+            wp.float64(measures[6]) <= option.primal_tolerance
+            and wp.float64(measures[7]) <= option.dual_tolerance
+            and wp.float64(measures[8]) <= option.compl_tolerance
         )
 
     @wp.func
@@ -213,11 +213,25 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status = before
         if option.polish != 0:
             copy(space, slot, n, BEST, POINT)
+        else:
+            copy(space, slot, n, Y, POINT)
+        project_point(space, slot, n, singles)
+        multiply(space, slot, n, POINT)
+        found = measure(space, slot, n, singles)
+        if status.converged == 0 and not within(found, option):
+            copy(space, slot, n, POINT, BEST)
+            reset(space, slot, n)
             project_point(space, slot, n, singles)
             multiply(space, slot, n, POINT)
-        else:
+            nothing = measure(space, slot, n, singles)
+            if nothing[0] < found[0] or not (found[0] < scalar(NO_BOUND)):
+                found = nothing
+            else:
+                copy(space, slot, n, BEST, POINT)
+                multiply(space, slot, n, POINT)
+        if option.polish == 0 and status.converged == 1:
             take_iterate(space, slot, n, singles)
-        found = measure(space, slot, n, singles)
+            found = measure(space, slot, n, singles)
         status.natural_map = wp.float64(found[1])
         if option.polish != 0:
             status.r_p = wp.float64(found[2])
