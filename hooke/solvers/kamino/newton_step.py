@@ -211,7 +211,7 @@ _WRITE = """
     for (int i = 0; i < n; i++) {
         problem.impulse.data[first + order[i]] = scale[i] * point[i];
         const real_t v = velocity[i] / scale[i];
-        problem.velocity.data[first + order[i]] = v == v ? v : 0;
+        problem.velocity.data[first + order[i]] = v < bound && v > -bound ? v : 0;
     }
     return 0;
 """

@@ -136,7 +136,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
 
     @wp.func
     def iterate(space: scratch, slot: int, n: int, singles: int, rho: scalar, option: Options, before: WorldStatus):
-        """One iteration of the proximal ADMM; the status after it."""
+        """One iteration of the proximal ADMM; the status after it, and whether all is finite."""
         status = before
         right_side(space, slot, n, singles, rho, scalar(option.eta))
         solve(space, slot, n)
@@ -148,9 +148,11 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status.r_dx = wp.float64(found[3])
         status.r_dy = wp.float64(found[4])
         status.r_dz = wp.float64(found[5])
+        finite = found[6] < scalar(NO_BOUND)  # |x|, which is not a number if anything is not
         done = (
-            status.r_p <= option.primal_tolerance and status.r_d <= option.dual_tolerance and status.r_c <= option.compl_tolerance
-        )
+            finite and status.r_p <= option.primal_tolerance and status.r_d <= option.dual_tolerance
+            and status.r_c <= option.compl_tolerance
+        )  # fmt: skip
         status.converged = wp.where(done and status.iterations > 1, 1, 0)
         status.restart = 0
         ahead = wp.float64(0.0)
@@ -170,7 +172,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status.r_a_p = status.r_a
         status.r_a = combined
         advance(space, slot, n, scalar(ahead), status.restart)
-        return status
+        return status, finite
 
     @wp.func
     def run(w: int, space: scratch, slot: int, n: int, singles: int, option: Options, start: WorldStatus, report: reports):
@@ -182,9 +184,10 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         step = scalar(option.tau)
         trial = int(0)
         changed = int(1)
+        finite = bool(True)
         open = int(1)
         while open == 1:
-            last = status.converged == 1 or status.iterations >= option.max_iterations
+            last = status.converged == 1 or status.iterations >= option.max_iterations or not finite
             if option.polish != 0 and (last or status.iterations % wp.max(option.polish_every, 1) == 0):
                 copy(space, slot, n, Y, POINT)
                 least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
@@ -198,7 +201,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
                     rho, step = first_penalty(space, slot, n, option)
                 if changed == 1:
                     factor(space, slot, n, rho + scalar(option.eta))
-                status = iterate(space, slot, n, singles, rho, option, status)
+                status, finite = iterate(space, slot, n, singles, rho, option, status)
                 record(w, space, slot, n, singles, option, status, report)
                 after = next_penalty(rho, step, status, option)
                 changed = wp.where(after == rho, 0, 1)
@@ -232,7 +235,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         if option.polish == 0 and status.converged == 1:
             take_iterate(space, slot, n, singles)
             found = measure(space, slot, n, singles)
-        status.natural_map = wp.float64(found[1])
+        status.natural_map = wp.where(found[1] < scalar(NO_BOUND), wp.float64(found[1]), wp.float64(wp.inf))
         if option.polish != 0:
             status.r_p = wp.float64(found[2])
             status.r_d = wp.float64(found[3])
