@@ -96,9 +96,10 @@ def _eliminate(
     names = np.concatenate([bodies, -1 - joints]).astype(np.int32)
     tables = {"item": names[elimination.order], "place": np.full(len(has_rows), NOWHERE, np.int32)}
     component = np.arange(len(names))
-    for j in joints:
-        linked = [elimination.place[of_joint[j]], *(elimination.place[n[j]] for n in ends.values() if n[j] >= 0)]
-        component = np.where(np.isin(component, component[linked]), component[linked].min(), component)
+    for joint in joints:
+        linked = [elimination.place[of_joint[joint]], *(elimination.place[n[joint]] for n in ends.values() if n[joint] >= 0)]
+        roots = component[linked].tolist()
+        np.putmask(component, np.isin(component, roots), min(roots))
     tables["component"] = component.astype(np.int32)
     for end in ends:
         tables[end] = np.full(len(has_rows), NOWHERE, np.int32)
