@@ -278,6 +278,41 @@ def test_replicas_equal_one_world_bitwise():
     assert alone.q[2, 2] < 0.51
 
 
+def piles(count, joined=False, info=False):
+    """Piles of two boxes beside each other in one world; ``joined`` by a plank that lies on the first two."""
+    b = ground()
+    for k in range(count):
+        for i in range(2):
+            body = b.add_body(xform=at(0.5 * k, 0.01 * i, 0.1 + 0.2 * i))
+            b.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1, cfg=material(0.5, density=100.0))
+    if joined:
+        plank = b.add_body(xform=at(0.25, 0, 0.42))
+        b.add_shape_box(plank, hx=0.4, hy=0.1, hz=0.02, cfg=material(0.5, density=100.0))
+    model = finalize(b)
+    return Run(model, Config(collect_solver_info=info)).step(20, 2e-3)
+
+
+def test_what_does_not_touch_is_solved_by_itself():
+    alone, three = piles(1), piles(3)
+    assert three.solver._problem.most_rows() == alone.solver._problem.most_rows() == 24
+    moved = three.state.body_q.numpy().reshape(3, 2, 7) - [
+        [[0, 0, 0, 0, 0, 0, 0]],
+        [[0.5, 0, 0, 0, 0, 0, 0]],
+        [[1, 0, 0, 0, 0, 0, 0]],
+    ]
+    assert moved == pytest.approx(np.broadcast_to(alone.q, (3, 2, 7)), abs=1e-6)
+    assert three.solver.status.converged
+    joined = piles(3, joined=True)
+    assert joined.solver._problem.most_rows() == 24 + 24 + 24
+    assert joined.q[6, 2] == pytest.approx(0.42, abs=2e-5)
+
+
+def test_problems_one_by_one_or_as_one_are_the_same():
+    apart, whole = piles(3, joined=True), piles(3, joined=True, info=True)
+    assert whole.solver._problem.most_rows() > apart.solver._problem.most_rows()
+    assert apart.q == pytest.approx(whole.q, abs=1e-6)
+
+
 def test_contacts_of_the_own_detector_can_be_read():
     model = finalize(with_box())
     run = Run(model).step(10, 1e-3)

@@ -384,7 +384,7 @@ class SolverKamino(SolverBase):
         if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
             overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
         if problem.works and problem.most_rows() > problem.room:
-            overflow["rows of a world"] = (problem.most_rows(), problem.room)
+            overflow["rows of a problem"] = (problem.most_rows(), problem.room)
         iterations = int(worlds["iterations"].max(initial=0))
         return KaminoStatus(
             self._steps, overflow, iterations, measure=lambda: float(worlds["natural_map"].max(initial=0.0)), worlds=worlds
