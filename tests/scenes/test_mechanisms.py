@@ -97,6 +97,13 @@ def test_the_foot_of_the_leg_takes_steps():
     assert len(low) > 0.4 * len(once) and np.ptp(low[:, 0]) > 0.8 * np.ptp(once[:, 0])
 
 
+@pytest.mark.parametrize("build", [four_bar, jansen_leg])
+def test_loops_stay_closed_at_fifty_radians_per_second(build):
+    result = hooke.run(build(rate=50.0), seconds=0.5, substeps=17)  # 1020 steps per second
+    assert max(gaps(result.model, pose.astype(np.float64)).max() for pose in result.trajectory.body_q) < 1e-4
+    assert result.state.body_qd.numpy()[0, 4] == pytest.approx(-50.0, rel=0.03)
+
+
 def test_the_plate_of_six_legs_goes_where_it_should():
     scene = stewart_platform()
     result, q = play(scene, seconds=2.0)
