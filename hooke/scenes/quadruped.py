@@ -52,8 +52,9 @@ class Trot:
         return share * ahead, self.height - share * self.lift * np.where(swings, np.sin(2.0 * np.pi * phase), 0.0)
 
     def __call__(self, time: float) -> np.ndarray:
-        moved = self.angles(*self.feet(time)) - self.start
-        return np.pad(moved, ((0, 0), (1, 0))).reshape(-1)
+        turned = np.zeros((4, 3))
+        turned[:, 1:] = self.angles(*self.feet(time)) - self.start
+        return turned.reshape(-1)
 
 
 def add_quadruped(

@@ -43,7 +43,7 @@ class LegLengths:
 
     def __call__(self, time: float) -> np.ndarray:
         middle, turn = self.pose(time)
-        heads = middle + np.array([quat_rotate(turn, arm) for arm in self.arms])
+        heads = middle + quat_rotate(turn, self.arms)
         return np.linalg.norm(heads - self.feet, axis=1) - self.length
 
 
