@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import warp as wp
 
 import hooke
 from hooke.solvers import SolverKamino
@@ -276,6 +277,43 @@ def test_replicas_equal_one_world_bitwise():
     alone, many = Run(worlds_of_boxes(1)).step(150, 2e-3), Run(worlds_of_boxes(5)).step(150, 2e-3)
     assert (many.state.body_q.numpy().reshape(5, 3, 7) == alone.state.body_q.numpy()).all()
     assert alone.q[2, 2] < 0.51
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_captured_steps_are_those_that_are_not(own):
+    """Boxes that do not touch anything yet when the step is captured."""
+    model, ends = worlds_of_boxes(2), []
+    for captured in (False, True):
+        solver, a, b = SolverKamino(model), model.state(), model.state()
+        contacts = None if own else model.contacts()
+
+        def two_steps(solver=solver, a=a, b=b, contacts=contacts):
+            for x, y in ((a, b), (b, a)):
+                if contacts is not None:
+                    model.collide(x, contacts)
+                solver.step(x, y, None, contacts, 2e-3)
+
+        two_steps()
+        if captured:
+            with wp.ScopedCapture(device="cpu") as capture:
+                two_steps()
+            for _ in range(40):
+                wp.capture_launch(capture.graph)
+        else:
+            for _ in range(40):
+                two_steps()
+        assert solver.status.ok
+        ends.append(a.body_q.numpy().copy())
+    assert (ends[0] == ends[1]).all()
+
+
+def test_what_a_capture_has_no_room_for_is_reported():
+    model = worlds_of_boxes(1)
+    run = Run(model).step(100, 2e-3)
+    assert run.solver.status.ok
+    run.solver._problem.room = 8
+    assert run.solver.status.overflow == {"rows of a problem": (run.solver._problem.most_rows(), 8)}
+    assert not run.solver.status.ok
 
 
 def piles(count, joined=False, info=False):

@@ -25,6 +25,8 @@ from hooke.solvers.kamino.workspace import Workspace, allocate, row_flags
 
 __all__ = ["ProblemSpace"]
 
+_FIRST_ROOM = 3.0e7
+"""Numbers of working memory to begin with, at most; outside a capture it grows with the problems."""
 _VECTORS_OF_ROWS = ("kind", "free", "friction", "low", "high", "member", "impulse", "velocity")
 _LASTING = ("first_row", "first_contact", "of_contacts", "largest", "root", "amount", "order", "kept_impulse", "kept_velocity")
 
@@ -131,7 +133,9 @@ class ProblemSpace:
         self.contacts.reserve(max(rows, self.contacts.room))
         self.rows.first_contact = self.contacts.points.first
         self._make_vectors()
-        self._recorder.forget()
+        each = -(-rows // max(1, self._structure.world_count))
+        affordable = int((_FIRST_ROOM / (5 * self._needed_slots())) ** 0.5)
+        self.reserve_rows(max(self.capacity, min(self.capacity + 3 * each, affordable)))
 
     def reserve_workers(self) -> None:
         """Make working memory for as many workers as there may be now; on CUDA for every world."""

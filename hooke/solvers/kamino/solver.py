@@ -156,9 +156,9 @@ class SolverKamino(SolverBase):
     def _make_room(self, contacts: Any) -> None:
         """Working memory for the rows of this step; in a capture it stays as it is, and :attr:`status` tells what did not fit."""
         if contacts is not None and not captured_by_user(self.device):
-            most = self._problem.most_rows()
-            if most > self._problem.room:
-                launch_directly(self._problem.reserve_rows, most)
+            most, room = self._problem.most_rows(), self._problem.room
+            if most > room:
+                launch_directly(self._problem.reserve_rows, max(most, room + room // 4))
 
     def _launch(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         self._prepare(step, arrays, contacts)
