@@ -124,6 +124,14 @@ def test_the_plate_of_three_arms_goes_where_it_should_and_never_turns():
     assert np.ptp(q[60:, plate, 0]) > 0.25
 
 
+def test_targets_go_to_the_joints_of_every_world():
+    result, q = play(delta_robot(), seconds=0.5, worlds=3)
+    plates = q[:, [k for k, label in enumerate(result.model.body_label) if label.endswith("plate")], :3]
+    moved = plates[-1] - plates[0]
+    assert moved.shape == (3, 3) and np.linalg.norm(moved[0]) > 0.05
+    assert np.allclose(moved, moved[0], atol=1e-6)
+
+
 def test_the_cart_balances_its_pole_where_it_is_sent():
     _, q = play(cartpole(), seconds=4.2, worlds=2)
     carts, poles = q[:, ::2], q[:, 1::2]
