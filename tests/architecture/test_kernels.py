@@ -147,6 +147,9 @@ NATIVE = {
     "assemble": {0},
     "move": {0},
     "copy": {0},
+    "clear_point": {0},
+    "evaluate_path": {0},
+    "shift": {0},
     "project_point": {0},
     "write": {3},
 }

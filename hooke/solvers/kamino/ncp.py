@@ -98,7 +98,7 @@ def solve_ncp(W: Any, q: Any, mu: Any, *, guess: Any = None, **options: Any) -> 
 
 _DEFAULTS = {
     "penalty_update_method": int(PenaltyMethod.SPECTRAL), "primal_tolerance": 1e-9, "dual_tolerance": 1e-9, "compl_tolerance": 1e-9,
-    "max_iterations": 1000,
+    "max_iterations": 1000, "path_steps": 400,
 }  # fmt: skip
 
 
