@@ -21,7 +21,7 @@ def restore(
         value[i] = initial[i]
 
 
-for dtype in (wp.vec3, wp.transform, wp.spatial_vector):
+for dtype in (wp.float32, wp.vec3, wp.transform, wp.spatial_vector):
     wp.overload(restore, {"initial": wp.array(dtype=dtype), "value": wp.array(dtype=dtype)})
 
 

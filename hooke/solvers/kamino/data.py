@@ -1,0 +1,125 @@
+"""What SolverKamino keeps within a step: bodies, rows of joints, the matrix of a world."""
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from hooke.linalg.block_ldl import make_row, make_rows
+
+__all__ = ["Step", "make_types"]
+
+
+@wp.struct
+class Step:
+    """Numbers of a step.
+
+    Attributes:
+        dt: Time step [s].
+        half: From the start to where the equations are set up [s]: 0, or dt / 2 for the midpoint.
+        damping: Decay of angular velocities [1/s].
+        joint_rate: What of the error of a joint is taken back per second [1/s].
+        joint_speed: At most so fast [m/s or rad/s].
+        limit_rate: The same of limits.
+        limit_speed: The same.
+        correction: Of coordinates that are angles: 0 within two turns, 1 as they are, 2 within half a turn.
+    """
+
+    dt: wp.float64
+    half: wp.float64
+    damping: wp.float64
+    joint_rate: wp.float64
+    joint_speed: wp.float64
+    limit_rate: wp.float64
+    limit_speed: wp.float64
+    correction: wp.int32
+
+
+@cache
+def make_types(scalar: Any) -> SimpleNamespace:
+    """The structs over a type of numbers: ``Motion``, ``JointRows``, ``Matrix``; and ``vec3``, ``quat``, ``mat33``, ``row``, ``rows``."""
+    vec3, quat = wp.types.vector(length=3, dtype=scalar), wp.types.quaternion(dtype=scalar)
+    mat33, row, rows = wp.types.matrix(shape=(3, 3), dtype=scalar), make_row(scalar), make_rows(scalar)
+
+    class Motion:
+        com: wp.array(dtype=vec3)
+        rotation: wp.array(dtype=quat)
+        twist: wp.array(dtype=row)
+        mass: wp.array(dtype=scalar)
+        inertia: wp.array(dtype=mat33)
+        momentum: wp.array(dtype=row)
+
+    Motion.__doc__ = """Bodies at one time.
+
+    Attributes:
+        com: Centre of mass [m].
+        rotation: Orientation of the body frame.
+        twist: Velocity of the centre of mass, angular velocity; world axes [m/s, rad/s].
+        mass: Mass [kg].
+        inertia: About the centre of mass, in world axes [kg m^2].
+        momentum: That which the body would have at the end of the step without joints and contacts [N s, N m s].
+    """
+
+    class JointRows:
+        child: wp.array(dtype=rows)
+        parent: wp.array(dtype=rows)
+        compliance: wp.array(dtype=row)
+        held: wp.array(dtype=row)
+        right: wp.array(dtype=row)
+        bias: wp.array(dtype=row)
+        carried: wp.array(dtype=row)
+        error: wp.array(dtype=row)
+        on_child: wp.array(dtype=row)
+        on_parent: wp.array(dtype=row)
+        impulse: wp.array(dtype=row)
+        q: wp.array(dtype=scalar)
+        known: wp.array(dtype=wp.int32)
+        axis: wp.array(dtype=vec3)
+        effort_gain: wp.array(dtype=scalar)
+        effort_rate: wp.array(dtype=scalar)
+
+    JointRows.__doc__ = """Six rows of every joint: locked motions, then degrees of freedom.
+
+    Attributes:
+        child: J of the child's twist.
+        parent: J of the parent's twist.
+        compliance: C; 1 of a row that is left out.
+        held: 1 of a row of the matrix, 0 of one that is left out.
+        right: Right side of the row: -v_b less what immovable bodies carry.
+        bias: v_b.
+        carried: Velocity of the row that immovable bodies cause.
+        error: Residuals of locked motions [m or rad], 0 of degrees of freedom.
+        on_child: Impulse of commanded efforts on the child [N s, N m s].
+        on_parent: The same on the parent.
+        impulse: l, the solution.
+        q: Coordinates of all joints, angles without jumps; they last from step to step.
+        known: Whether those of a joint do.
+        axis: Axes of all degrees of freedom.
+        effort_gain: m_a of a degree of freedom with an effort row.
+        effort_rate: Velocity that its drive asks for.
+    """
+
+    class Matrix:
+        diagonal: wp.array(dtype=rows)
+        lower: wp.array(dtype=rows)
+        right: wp.array(dtype=row)
+        x: wp.array(dtype=row)
+        rest: wp.array(dtype=row)
+        eight: wp.array(dtype=rows)
+
+    Matrix.__doc__ = """The matrix of every world, its right side and its solution.
+
+    Attributes:
+        diagonal: Blocks on the diagonal, then their factors.
+        lower: Blocks below it, then their factors.
+        right: Right side, of every node.
+        x: Solution: twists, and impulses with the other sign.
+        rest: What the solution leaves of the right side.
+        eight: Eight right sides, and their solutions.
+    """
+    made = [Motion, JointRows, Matrix]
+    for struct in made:
+        struct.__qualname__ = f"{struct.__name__}_{scalar.__name__}"
+    structs = {struct.__name__: wp.struct(struct) for struct in made}
+    return SimpleNamespace(**structs, scalar=scalar, vec3=vec3, quat=quat, mat33=mat33, row=row, rows=rows)

@@ -1,0 +1,289 @@
+"""SolverKamino: mechanisms with closed loops, limits, hard frictional contact and impacts in maximal coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from hooke.execution.compile import load_kernels
+from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
+from hooke.model.model import model_tables
+from hooke.solvers.kamino.body_motion import make_body_kernels
+from hooke.solvers.kamino.changes import check_change, what_to_reread
+from hooke.solvers.kamino.check import check_model
+from hooke.solvers.kamino.config import Config as KaminoConfig
+from hooke.solvers.kamino.data import Step
+from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.reset import Restoring, forget_joints
+from hooke.solvers.kamino.structure import make_structure
+from hooke.solvers.kamino.workspace import Workspace
+from hooke.solvers.kamino.world_solve import make_world_kernels
+from hooke.solvers.reset import restore, select_worlds
+from hooke.solvers.solver import SolverBase, Status
+
+__all__ = ["SolverKamino"]
+
+_LAZY = {"body_f_total": ("body_count", wp.spatial_vector), "joint_q_prev": ("joint_coord_count", wp.float32),
+         "joint_lambdas": ("joint_constraint_count", wp.float32)}  # fmt: skip
+Callback = Callable[..., None]
+
+
+class SolverKamino(SolverBase):
+    """A solver for constrained multi-body systems with kinematic loops, limits, hard frictional contact and impacts.
+
+    The twists at the end of a step and the impulses of all joints are the solution of one linear system, which is factored along the
+    mechanism (docs/decisions/0025-kamino.md); what is left, limits, contacts, dry friction and drives with an effort limit, is a
+    nonlinear complementarity problem. After the integration poses are corrected so that joints stay closed at any speed.
+
+    Args:
+        model: The model.
+        config: Settings; None reads those of the model's custom attributes, ``Config.from_model(model)``.
+
+    Raises:
+        TypeError: ``config`` is not a Config.
+        ValueError: A setting is not allowed, or the model has what cannot be simulated.
+
+    References:
+        Tsounis, Grandia, Bächer: On Solving the Dynamics of Constrained Rigid Multi-Body Systems with Kinematic Loops.
+        arXiv:2504.19771, 2025.
+        Carpentier, Le Lidec, Montaut: From Compliant to Rigid Contact Simulation: a Unified and Efficient Approach. RSS 20, 2024.
+        Tasora, Mangoni, Benatti, Garziera: Solving variational inequalities and cone complementarity problems in nonsmooth dynamics
+        using the alternating direction method of multipliers. Int. J. Numer. Methods Eng. 122 (16), 2021.
+    """
+
+    Config = KaminoConfig
+
+    def __init__(self, model: Any, config: KaminoConfig | None = None):
+        super().__init__(model)
+        self.config = KaminoConfig.from_model(model) if config is None else config
+        if not isinstance(self.config, KaminoConfig):
+            raise TypeError(f"SolverKamino: expected config as a SolverKamino.Config, found {config!r}")
+        self.config.validate()
+        self._tables = model_tables(model)
+        self._structure = make_structure(model, self._tables)
+        check_model(model, self._tables, self._structure, self.config.use_fk_solver)
+        self._recorder = Recorder(self.device)
+        self._scalar = wp.float64
+        eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
+        self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
+        self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
+        self._bodies, self._joints, self._worlds = (
+            make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
+        )
+        load_kernels(self._kernels, self.device)
+        self._steps = 0
+        self._callbacks: dict[str, Callback | None] = dict.fromkeys(("pre_step", "mid_step", "post_step", "pre_reset", "post_reset"))
+
+    # ---- the step
+
+    def step(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
+        """Advance the bodies by one time step.
+
+        Args:
+            state_in: State at the start; not written unless it is ``state_out``.
+            state_out: State at the end. Arrays ``body_f_total``, ``joint_q_prev`` and ``joint_lambdas`` are made where it has none.
+            control: Efforts and targets of joints; None takes those of the model.
+            contacts: Rows of ``model.collide``; None means no contact.
+            dt: Time step [s].
+
+        Raises:
+            TypeError: ``dt`` is no number.
+            ValueError: It is not positive and finite.
+        """
+        dt = check_time_step(dt)
+        if contacts is not None:
+            raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
+        if self._structure.body_count:
+            step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
+            stages = (self._linearise, self._solve, self._finish)
+            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
+            key = (step.dt, versions, pointers(*arrays.values()), self._setting)
+            if any(self._callbacks[name] for name in ("pre_step", "mid_step")):
+                for stage, name in zip(stages, ("pre_step", "mid_step", None), strict=True):
+                    self._recorder.run((stage.__name__, *key), stage, step, arrays)
+                    if name is not None:
+                        self._call(name, state_in, state_out, control, contacts)
+            else:
+                self._recorder.run(key, self._launch, step, arrays)
+        self._steps += 1
+        self._call("post_step", state_in, state_out, control, contacts)
+
+    def _launch(self, step: Step, arrays: dict[str, Any]) -> None:
+        self._linearise(step, arrays)
+        self._solve(step, arrays)
+        self._finish(step, arrays)
+
+    def _linearise(self, step: Step, arrays: dict[str, Any]) -> None:
+        """Bodies without joints, and the rows of joints."""
+        w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
+        taken = [arrays["body_q"], arrays["body_qd"], arrays["body_f"]]
+        launch(self._bodies.begin, s.body_count, [step, t["body"].struct, w.mechanism, self.model.gravity, *taken], [w.start])
+        inputs = [step, t["joint"].struct, t["joint_dof"].struct, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
+        launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+
+    def _solve(self, step: Step, arrays: dict[str, Any]) -> None:
+        """Twists at the end, and impulses."""
+        w, s = self.workspace, self._structure
+        inputs = [w.patterns, w.mechanism, w.start]
+        self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
+
+    def _finish(self, step: Step, arrays: dict[str, Any]) -> None:
+        """Poses at the end, closed joints, and what goes into the state."""
+        w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
+        bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
+        launch(self._bodies.integrate, s.body_count, [step, w.mechanism, w.start, w.matrix.x], [w.end])
+        launch(self._joints.measure, s.joint_count, [joints, bodies, inputs, w.end], [w.joints])
+        launch(self._worlds.project, s.world_count, [w.patterns, w.mechanism, w.joints], [w.matrix])
+        given = [step, bodies, w.mechanism, w.start, w.matrix.x, arrays["body_q"], arrays["body_f"]]
+        launch(self._bodies.finish, s.body_count, given, [w.end, *(arrays[name] for name in ("q_out", "qd_out", "total"))])
+        outputs = [w.joints, *(arrays[name] for name in ("joint_q", "joint_qd", "joint_q_prev", "joint_lambdas"))]
+        launch(self._joints.finish, s.joint_count, [step, joints, bodies, inputs, self.model.joint_cts_start, w.end], outputs)
+
+    # ---- what a step is given
+
+    def _numbers(self, dt: float) -> Step:
+        c, step = self.config, Step()
+        constraints: Any = c.constraints
+        step.dt, step.half = dt, 0.5 * dt if c.integrator == "moreau" else 0.0
+        step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
+        step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
+        step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
+        step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
+        self._setting = (step.half, step.damping, step.correction, step.joint_rate, step.limit_rate, step.joint_speed, step.limit_speed)
+        return step
+
+    def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
+        """All arrays of a step, with ones of the solver for those that are missing."""
+        w, source = self.workspace, self.model if control is None else control
+        arrays = {"body_q": state_in.body_q, "body_qd": state_in.body_qd, "gravity": self.model.gravity}
+        arrays["body_f"] = w.no_force if state_in.body_f is None else state_in.body_f
+        arrays["q_out"], arrays["qd_out"] = state_out.body_q, state_out.body_qd
+        arrays["total"] = self._lazy(state_out, "body_f_total")
+        for name in ("joint_q_prev", "joint_lambdas"):
+            arrays[name] = self._lazy(state_out, name)
+        for name, frequency in (("joint_q", "joint_coord_count"), ("joint_qd", "joint_dof_count")):
+            own = getattr(state_out, name)
+            arrays[name] = self._spare(name, frequency, wp.float32) if own is None else own
+        for name in ("joint_f", "joint_target_q", "joint_target_qd"):
+            value = getattr(source, name, None)
+            arrays[name] = getattr(self.model, name) if value is None else value
+        return arrays
+
+    def _lazy(self, state: Any, name: str) -> wp.array:
+        """An array of a state that not every state has."""
+        found = getattr(state, name, None)
+        if found is None:
+            frequency, dtype = _LAZY[name]
+            if captured_by_user(self.device):
+                return self._spare(name, frequency, dtype)
+            found = launch_directly(self._zeros, frequency, dtype)
+            setattr(state, name, found)
+        return found
+
+    def _zeros(self, frequency: str, dtype: Any) -> wp.array:
+        return wp.zeros(int(getattr(self.model, frequency)), dtype=dtype, device=self.device)
+
+    def _spare(self, name: str, frequency: str, dtype: Any) -> wp.array:
+        if name not in self.workspace.spare:
+            self.workspace.spare[name] = launch_directly(self._zeros, frequency, dtype)
+        return self.workspace.spare[name]
+
+    def _inputs(self, arrays: dict[str, Any]) -> JointInputs:
+        inputs, t = self.workspace.inputs, self._tables["joint_coord"].arrays
+        inputs.target_q, inputs.target_qd, inputs.force = (arrays[n] for n in ("joint_target_q", "joint_target_qd", "joint_f"))
+        inputs.rest_q, inputs.initial = t["rest_q"], t["q"]
+        return inputs
+
+    @property
+    def _kernels(self) -> list[Any]:
+        groups = (self._bodies, self._joints, self._worlds)
+        return [*(k for group in groups for k in vars(group).values()), forget_joints, restore, *self._recorder.kernels]
+
+    # ---- beside the step
+
+    def reset(self, state_out: Any, world_mask: Any = None, flags: Any = None) -> None:
+        """Bring selected worlds back to the model's initial state, and forget what is remembered of them.
+
+        Args:
+            state_out: Changed in place; arrays that are None are skipped.
+            world_mask: Bool array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
+            flags: StateFlags of the arrays to restore; None is all of them.
+
+        Raises:
+            TypeError: ``world_mask`` is not a Warp array of bool.
+            ValueError: Its length or device is wrong.
+        """
+        self._call("pre_reset", state_out)
+        launch_directly(self._reset, state_out, world_mask, flags)
+        self._call("post_reset", state_out)
+
+    def _reset(self, state: Any, world_mask: Any, flags: Any) -> None:
+        w, s = self.workspace, self._structure
+        selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
+        self._restoring.restore(state, selected, flags)
+        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], [w.joints.known])
+
+    def notify_model_changed(self, flags: int) -> None:
+        """Take over changes of the model that are not read in every step.
+
+        Args:
+            flags: ModelFlags of what was changed.
+
+        Raises:
+            RuntimeError: What is fixed for the life of a solver has changed; nothing was taken over.
+            ValueError: A value cannot be simulated.
+        """
+        what_to_reread(flags, self.config.use_collision_detector)
+        self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
+        if not captured_by_user(self.device):
+            launch_directly(self.workspace.read, self._structure)
+
+    @property
+    def status(self) -> Status:
+        """How the last step went; reading it waits for the device."""
+        return Status(self._steps)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        callback = self._callbacks[name]
+        if callback is not None:
+            callback(self, *arguments)
+
+    def set_pre_step_callback(self, callback: Callback | None) -> None:
+        """Call ``callback(solver, state_in, state_out, control, contacts)`` when the equations of a step are set up."""
+        self._callbacks["pre_step"] = callback
+
+    def set_mid_step_callback(self, callback: Callback | None) -> None:
+        """Call it when they are solved."""
+        self._callbacks["mid_step"] = callback
+
+    def set_post_step_callback(self, callback: Callback | None) -> None:
+        """Call it when ``state_out`` is written."""
+        self._callbacks["post_step"] = callback
+
+    def set_pre_reset_callback(self, callback: Callback | None) -> None:
+        """Call ``callback(solver, state_out)`` before a reset."""
+        self._callbacks["pre_reset"] = callback
+
+    def set_post_reset_callback(self, callback: Callback | None) -> None:
+        """Call it after a reset."""
+        self._callbacks["post_reset"] = callback
+
+
+def check_time_step(dt: Any) -> float:
+    """A time step as a float."""
+    if isinstance(dt, bool) or not isinstance(dt, (int, float)):
+        try:
+            dt = dt.item()
+        except AttributeError:
+            raise TypeError(f"SolverKamino.step: expected dt as a number [s], found {dt!r}") from None
+    if not 0.0 < dt < math.inf:
+        raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
+    return float(dt)
+
+
+def _rate(share: float, time: float | None, dt: float) -> float:
+    """What of an error is taken back per second."""
+    return share / dt if time is None else 1.0 / (dt + time)
