@@ -268,6 +268,25 @@ _MOMENTUM = """
     return result;
 """
 
+_ROW = """
+    wp::vec_t<8, number_t> result;
+    store(&result.c[0], load(&rates.data[j].data[i][0]));
+    return result;
+"""
+
+_PUT_COLUMN = """
+    EACH(c, 0, 6) x.data[n].data[c][lane] += rates.data[at].c[c];
+    return 0;
+"""
+
+_PRODUCTS = """
+    lanes_t sum = (lanes_t)((number_t)0);
+    if (first >= 0) EACH(c, 0, 6) sum = sum + load(&x.data[first].data[c][0]) * of_first.data[at].c[c];
+    if (second >= 0) EACH(c, 0, 6) sum = sum + load(&x.data[second].data[c][0]) * of_second.data[at].c[c];
+    store(&to.data[entry], sum);
+    return 0;
+"""
+
 _NUMBERS = {wp.float64: ("double", "1.0e-14", "1.0e-300"), wp.float32: ("float", "1.0e-6f", "1.0e-30f")}
 
 
@@ -329,12 +348,26 @@ def make_block_ldl(scalar: Any) -> SimpleNamespace:
         """J^T y."""
 
     @wp.func_native(code(_MOMENTUM))
-    def momentum_of(
-        n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), x: wp.array(dtype=row)
-    ) -> row:
+    def momentum_of(n: int, b: int, mass: wp.array(dtype=scalar), inertia: wp.array(dtype=mat33), x: wp.array(dtype=row)) -> row:
         """M u of body b, for the twist n."""
+
+    @wp.func_native(code(_ROW))
+    def row_at(j: int, i: int, rates: wp.array(dtype=rows)) -> row:
+        """Row i of rates j."""
+
+    @wp.func_native(code(_PUT_COLUMN))
+    def put_column(n: int, lane: int, at: int, rates: wp.array(dtype=row), x: wp.array(dtype=rows)) -> int:
+        """Add a row's rates to a node of right side number ``lane``."""
+
+    @wp.func_native(code(_PRODUCTS))
+    def store_products(
+        entry: int, first: int, second: int, at: int, of_first: wp.array(dtype=row), of_second: wp.array(dtype=row),
+        x: wp.array(dtype=rows), to: wp.array(dtype=scalar),
+    ) -> int:  # fmt: skip
+        """Write the products of a row's rates with eight solutions, from number ``entry`` on; ``first`` and ``second`` are its nodes."""
 
     return SimpleNamespace(
         factor=factor_blocks, solve=solve_blocks, solve_eight=solve_eight, store_block=store_block, store_inertia=store_inertia,
         store_compliance=store_compliance, rates_of=rates_of, wrench_of=wrench_of, momentum_of=momentum_of,
+        row_at=row_at, put_column=put_column, store_products=store_products,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from hooke.solvers.kamino.config_parts import (
     MaterialManagerConfig,
     PADMMSolverConfig,
 )
+from hooke.solvers.kamino.solver import SolverKamino
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.solver import SolverVBD
 
@@ -28,6 +29,7 @@ __all__ = [
     "MaterialManagerConfig",
     "PADMMSolverConfig",
     "SolverBase",
+    "SolverKamino",
     "SolverNotifyFlags",
     "SolverVBD",
     "Status",

@@ -18,8 +18,13 @@ from hooke.elements import ELEMENTS
 from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
+from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
+from hooke.solvers.kamino.inequality import make_inequality_kernels
+from hooke.solvers.kamino.joint_rows import make_joint_kernels
+from hooke.solvers.kamino.ncp import make_solve_worlds
+from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -52,6 +57,13 @@ FACTORIES = {
         kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
     ],
     "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
+        make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
+    ],
+    "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [*vars(make_inequality_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -98,7 +110,11 @@ NATIVE = {
     "factor_blocks": {2, 3},
     "solve_blocks": {4},
     "solve_eight": {5},
-    "store_block": {3},
+    "put_column": {4},
+    "store_products": {7},
+    "store_compliance": {3},
+    "store_inertia": {4},
+    "store_block": {3, 5},
     "store_diagonal": {4},
     "substitute_back": {6},
     "take_number": {1},
@@ -108,6 +124,25 @@ NATIVE = {
     "visit_boxes": {12, 13, 14, 15},
     "add_block": {2},
     "order_group": set(range(12, 22)),
+    "eliminate": {0},
+    "begin_factor": {0},
+    "finish_factor": {0},
+    "solve": {0},
+    "multiply": {0},
+    "substitute": {0},
+    "prepare": {0},
+    "guess": {0},
+    "right_side": {0},
+    "project": {0},
+    "advance": {0},
+    "power": {0},
+    "take_iterate": {0},
+    "classify": {0},
+    "assemble": {0},
+    "move": {0},
+    "copy": {0},
+    "project_point": {0},
+    "write": {3},
 }
 """Native functions that write, with the places of what they write."""
 

@@ -7,9 +7,11 @@ import warp as wp
 import hooke
 from hooke.execution.recorder import Recorder
 from hooke.model.model import model_tables
+from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.contact_memory import WARM_STARTS
 from hooke.solvers.kamino.contact_points import MIXES
 from hooke.solvers.kamino.contacts import ContactList
+from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.problem import make_problem
 from tests.support import UPRIGHT
 
@@ -78,6 +80,43 @@ def test_normals_point_to_b_and_arms_to_surfaces():
 def test_what_is_apart_is_culled_on_request():
     assert len(column(found(boxes((0.0995, 0.3)), culls=True)[0], "world")) == 4
     assert len(column(found(boxes((0.0995, 0.3)), culls=False)[0], "world")) == 8
+
+
+def test_the_deepest_of_a_pair_are_kept():
+    """A tilted box on the ground: of four corners the two that are deepest."""
+    builder = hooke.ModelBuilder()
+    builder.add_ground_plane()
+    turn = wp.quat_from_axis_angle(wp.vec3(0.0, 1.0, 0.0), 0.01)
+    builder.add_shape_box(builder.add_body(xform=wp.transform(wp.vec3(0.0, 0.0, 0.0985), turn)), hx=0.1, hy=0.1, hz=0.1)
+    model = builder.finalize(device="cpu")
+    contact_list, contacts, state = found(model)
+    depths = np.sort(column(contact_list, "distance"))
+    assert len(depths) == 4 and depths[1] < depths[2] - 1e-3
+    contact_list.materials.most = 2
+    contact_list.find(contacts, state.body_q)
+    assert np.allclose(np.sort(column(contact_list, "distance")), depths[:2])
+
+
+@pytest.mark.parametrize("broadphase", ["explicit", "nxn", "sap"])
+def test_the_own_detector_sees_as_far_as_it_is_told(broadphase):
+    """Shapes without a gap, 0.5 mm apart: four contacts within 1 mm, none within the default of 1e-5 m."""
+    config = hooke.ModelBuilder.ShapeConfig(gap=0.0)
+    builder = hooke.ModelBuilder()
+    builder.add_ground_plane(cfg=config)
+    builder.add_shape_box(builder.add_body(xform=wp.transform((0.0, 0.0, 0.1005), UPRIGHT)), hx=0.1, hy=0.1, hz=0.1, cfg=config)
+    model = builder.finalize(device="cpu")
+    for gap, number in ((None, 0), (1.0e-3, 4)):
+        detector = Detector(model, CollisionDetectorConfig(default_gap=gap, broadphase=broadphase))
+        assert int(detector.detect(model.state()).rigid_contact_count.numpy()[0]) == number
+    assert not model.shape_gap.numpy().any()
+
+
+def test_the_primitive_detector_names_what_it_does_not_know():
+    builder = hooke.ModelBuilder()
+    builder.add_ground_plane()
+    builder.add_shape_cone(builder.add_body(), radius=0.1, half_height=0.1, label="hat")
+    with pytest.raises(ValueError, match=r'"hat" \(index 1\), a cone'):
+        Detector(builder.finalize(device="cpu"), CollisionDetectorConfig(pipeline="primitive"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.tables import Bodies
 from hooke.solvers.kamino.data import Step, make_types
@@ -23,11 +24,15 @@ __all__ = ["make_body_kernels"]
 def make_body_kernels(scalar: Any) -> SimpleNamespace:
     """``begin``, ``integrate`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
-    vec3, quat, row, mat33, Motion = t.vec3, t.quat, t.row, t.mat33, t.Motion  # noqa: N806
+    vec3, quat, row, mat33, Motion = t.vec3, t.quat, t.row, t.mat33, t.Motion
 
     @wp.func
     def widened(v: wp.vec3):
         return vec3(scalar(v[0]), scalar(v[1]), scalar(v[2]))
+
+    @wp.func
+    def unit(q: wp.quat):
+        return wp.normalize(quat(scalar(q[0]), scalar(q[1]), scalar(q[2]), scalar(q[3])))
 
     @wp.func
     def upper(u: row):
@@ -58,10 +63,11 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
         motion: Motion,
     ):  # fmt: skip
         """Poses where the equations are set up, and momenta (1)."""
+        state = flush_denormals()
         b = first_item(work, wp.tid())
         while b >= 0:
             p, given, u = wp.transform_get_translation(body_q[b]), wp.transform_get_rotation(body_q[b]), body_qd[b]
-            q = wp.normalize(quat(scalar(given[0]), scalar(given[1]), scalar(given[2]), scalar(given[3])))
+            q = unit(given)
             v, w = widened(wp.spatial_top(u)), widened(wp.spatial_bottom(u))
             com = widened(p) + wp.quat_rotate(q, widened(bodies.com[b]))
             dt = scalar(step.dt)
@@ -89,12 +95,12 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             motion.rotation[b] = q
             motion.twist[b] = six(v, w)
             b = next_item(work, b)
+        restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def integrate_bodies(
-        work: Work, step: Step, mechanism: Mechanism, start: Motion, x: wp.array(dtype=row), motion: Motion
-    ):
+    def integrate_bodies(work: Work, step: Step, mechanism: Mechanism, start: Motion, x: wp.array(dtype=row), motion: Motion):
         """Twists and poses at the end (1)."""
+        state = flush_denormals()
         b = first_item(work, wp.tid())
         while b >= 0:
             com, q, u = scalar(1.0) * start.com[b], scalar(1.0) * start.rotation[b], scalar(1.0) * start.twist[b]
@@ -109,6 +115,7 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             motion.rotation[b] = q
             motion.twist[b] = u
             b = next_item(work, b)
+        restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
     def finish_bodies(
@@ -117,6 +124,7 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
         body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), total: wp.array(dtype=wp.spatial_vector),
     ):  # fmt: skip
         """The last correction of poses, and what goes into the state."""
+        state = flush_denormals()
         b = first_item(work, wp.tid())
         while b >= 0:
             pose, force = 1.0 * given[b], 1.0 * given_f[b]
@@ -142,5 +150,6 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             body_qd[b] = wp.spatial_vector(float(u[0]), float(u[1]), float(u[2]), float(u[3]), float(u[4]), float(u[5]))
             total[b] = force
             b = next_item(work, b)
+        restore_denormals(state)
 
     return SimpleNamespace(begin=begin_bodies, integrate=integrate_bodies, finish=finish_bodies)

@@ -43,12 +43,14 @@ class Materials:
         restitution: One of MIXES, for coefficients of restitution.
         culls: Whether contacts whose surfaces are apart are left out.
         worlds: Number of worlds.
+        most: Contacts of a pair of shapes, the deepest of them; 0 is any number.
     """
 
     friction: wp.int32
     restitution: wp.int32
     culls: wp.int32
     worlds: wp.int32
+    most: wp.int32
 
 
 @cache
@@ -157,6 +159,23 @@ def separation(rows: RigidRows, r: int, a: int, b: int, body_q: wp.array(dtype=w
 
 
 @wp.func
+def deeper_rows(rows: RigidRows, r: int, body_q: wp.array(dtype=wp.transform), a: int, b: int):
+    """How many rows of the same pair of shapes, which are neighbours, come before this one."""
+    own, number, last = separation(rows, r, a, b, body_q), int(0), wp.min(rows.count[0], rows.shape0.shape[0]) - 1
+    for side in range(2):
+        step = 2 * side - 1
+        i = r + step
+        while i >= 0 and i <= last and rows.shape0[wp.clamp(i, 0, last)] == rows.shape0[r]:
+            if rows.shape1[i] != rows.shape1[r]:
+                break
+            other = separation(rows, i, a, b, body_q)
+            if other < own or (other == own and i < r):
+                number += 1
+            i += step
+    return number
+
+
+@wp.func
 def world_of_row(
     rows: RigidRows,
     r: int,
@@ -165,7 +184,7 @@ def world_of_row(
     still: wp.array(dtype=wp.int32),
     materials: Materials,
 ):
-    """World of the contact that a row is, -1 where it is none: unused, filtered, nobody moves, or apart and culled."""
+    """World of the contact that a row is, -1 where it is none: unused, filtered, nobody moves, apart and culled, or one too many."""
     world = int(-1)
     if r < wp.min(rows.count[0], rows.shape0.shape[0]):
         s, t = rows.shape0[r], rows.shape1[r]
@@ -177,6 +196,9 @@ def world_of_row(
                     world = 0
                 if materials.culls != 0 and separation(rows, r, a, b, body_q) > 0.0:
                     world = -1
+                if world >= 0 and materials.most > 0:
+                    if deeper_rows(rows, r, body_q, a, b) >= materials.most:
+                        world = -1
     return world
 
 
@@ -251,11 +273,14 @@ def make_fill_points(scalar: Any) -> Any:
     Points, vec3 = make_points(scalar), wp.types.vector(length=3, dtype=scalar)
 
     @wp.func
-    def surface(point: wp.vec3, offset: wp.vec3, margin: float, own: float, com: wp.vec3, rotation: wp.quat):
-        """From a centre of mass to the surface without margin, world axes."""
-        share = wp.where(margin > 0.0, (margin - own) / wp.max(margin, 1.0e-30), 0.0)
-        turned = wp.quat_rotate(rotation, point + share * offset - com)
-        return vec3(scalar(turned[0]), scalar(turned[1]), scalar(turned[2]))
+    def surface(
+        point: wp.vec3, offset: wp.vec3, margin: float, own: float, body: int, bodies: Bodies, body_q: wp.array(dtype=wp.transform)
+    ):
+        """From a centre of mass to the surface without margin, world axes; of the world from its origin."""
+        arm = point + wp.where(margin > 0.0, (margin - own) / wp.max(margin, 1.0e-30), 0.0) * offset
+        if body >= 0:
+            arm = wp.quat_rotate(wp.transform_get_rotation(body_q[body]), arm - bodies.com[body])
+        return vec3(scalar(arm[0]), scalar(arm[1]), scalar(arm[2]))
 
     @wp.kernel(module="unique", enable_backward=False, module_options=lane_options())
     def fill_points(
@@ -278,13 +303,8 @@ def make_fill_points(scalar: Any) -> Any:
                 points.world[k] = world[r]
                 points.feature[k] = feature_of(rows, r)
                 n = vec3(scalar(rows.normal[r][0]), scalar(rows.normal[r][1]), scalar(rows.normal[r][2]))
-                turn_a, turn_b, com_a, com_b = wp.quat_identity(), wp.quat_identity(), wp.vec3(0.0), wp.vec3(0.0)
-                if a >= 0:
-                    turn_a, com_a = wp.transform_get_rotation(body_q[a]), 1.0 * bodies.com[a]
-                if b >= 0:
-                    turn_b, com_b = wp.transform_get_rotation(body_q[b]), 1.0 * bodies.com[b]
-                arm_a = surface(rows.point0[r], rows.offset0[r], rows.margin0[r], shapes.margin[s], com_a, turn_a)
-                arm_b = surface(rows.point1[r], rows.offset1[r], rows.margin1[r], shapes.margin[t], com_b, turn_b)
+                arm_a = surface(rows.point0[r], rows.offset0[r], rows.margin0[r], shapes.margin[s], a, bodies, body_q)
+                arm_b = surface(rows.point1[r], rows.offset1[r], rows.margin1[r], shapes.margin[t], b, bodies, body_q)
                 points.distance[k] = scalar(separation(rows, r, a, b, body_q))
                 flip = b < 0
                 points.shapes[k] = wp.where(flip, wp.vec2i(t, s), wp.vec2i(s, t))

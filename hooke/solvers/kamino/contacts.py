@@ -53,7 +53,7 @@ class ContactList:
         self._fill, self._kernels = make_fill_points(scalar), make_memory_kernels(scalar)
         self.materials = Materials()
         self.materials.friction, self.materials.restitution = MIXES["average"], MIXES["min"]
-        self.materials.culls, self.materials.worlds = 1, worlds
+        self.materials.culls, self.materials.worlds, self.materials.most = 1, worlds, 0
         self._memory: Any = None
         self.room = 0
         self.reserve(1)

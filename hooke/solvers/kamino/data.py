@@ -23,6 +23,8 @@ class Step:
         joint_speed: At most so fast [m/s or rad/s].
         limit_rate: The same of limits.
         limit_speed: The same.
+        limit_time: Time that limits take to recover [s]; negative is that of their damping over their stiffness.
+        limit_compliance: Whether limits give way as springs and dampers.
         correction: Of coordinates that are angles: 0 within two turns, 1 as they are, 2 within half a turn.
     """
 
@@ -33,15 +35,12 @@ class Step:
     joint_speed: wp.float64
     limit_rate: wp.float64
     limit_speed: wp.float64
+    limit_time: wp.float64
+    limit_compliance: wp.int32
     correction: wp.int32
 
 
-@cache
-def make_types(scalar: Any) -> SimpleNamespace:
-    """The structs over a type of numbers: ``Motion``, ``JointRows``, ``Matrix``; and ``vec3``, ``quat``, ``mat33``, ``row``, ``rows``."""
-    vec3, quat = wp.types.vector(length=3, dtype=scalar), wp.types.quaternion(dtype=scalar)
-    mat33, row, rows = wp.types.matrix(shape=(3, 3), dtype=scalar), make_row(scalar), make_rows(scalar)
-
+def _make_motion(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: Any) -> Any:
     class Motion:
         com: wp.array(dtype=vec3)
         rotation: wp.array(dtype=quat)
@@ -60,7 +59,10 @@ def make_types(scalar: Any) -> SimpleNamespace:
         inertia: About the centre of mass, in world axes [kg m^2].
         momentum: That which the body would have at the end of the step without joints and contacts [N s, N m s].
     """
+    return Motion
 
+
+def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: Any) -> Any:
     class JointRows:
         child: wp.array(dtype=rows)
         parent: wp.array(dtype=rows)
@@ -99,7 +101,10 @@ def make_types(scalar: Any) -> SimpleNamespace:
         effort_gain: m_a of a degree of freedom with an effort row.
         effort_rate: Velocity that its drive asks for.
     """
+    return JointRows
 
+
+def _make_matrix(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: Any) -> Any:
     class Matrix:
         diagonal: wp.array(dtype=rows)
         lower: wp.array(dtype=rows)
@@ -118,8 +123,20 @@ def make_types(scalar: Any) -> SimpleNamespace:
         rest: What the solution leaves of the right side.
         eight: Eight right sides, and their solutions.
     """
-    made = [Motion, JointRows, Matrix]
-    for struct in made:
-        struct.__qualname__ = f"{struct.__name__}_{scalar.__name__}"
-    structs = {struct.__name__: wp.struct(struct) for struct in made}
-    return SimpleNamespace(**structs, scalar=scalar, vec3=vec3, quat=quat, mat33=mat33, row=row, rows=rows)
+    return Matrix
+
+
+@cache
+def make_types(scalar: Any) -> SimpleNamespace:
+    """The structs over a type of numbers: ``Motion``, ``JointRows``, ``Matrix``; and ``vec3``, ``quat``, ``mat33``, ``row``, ``rows``."""
+    types = {
+        "vec3": wp.types.vector(length=3, dtype=scalar), "quat": wp.types.quaternion(dtype=scalar),
+        "mat33": wp.types.matrix(shape=(3, 3), dtype=scalar), "row": make_row(scalar), "rows": make_rows(scalar),
+    }  # fmt: skip
+    structs = {}
+    for make in (_make_motion, _make_joint_rows, _make_matrix):
+        struct = make(scalar, **types)
+        name = struct.__name__
+        struct.__qualname__ = f"{name}_{scalar.__name__}"
+        structs[name] = wp.struct(struct)
+    return SimpleNamespace(**structs, **types, scalar=scalar)

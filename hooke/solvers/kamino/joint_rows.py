@@ -15,6 +15,7 @@ from typing import Any
 
 import warp as wp
 
+from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.dispatch import has_quaternion, is_at_com, joint_coordinates, joint_rates
 from hooke.joints.gimbal import nearest_angles, nearest_turn
@@ -34,7 +35,7 @@ class JointInputs:
     """What joints are given: where their numbers are, targets and efforts, rest and initial coordinates, which rows there are.
 
     ``acts`` is of every joint; ``route``, ``drive``, ``bounded`` and ``dynamic`` are of every degree of freedom
-    (:class:`~hooke.solvers.kamino.structure.Structure`).
+    (:class:`~hooke.solvers.kamino.structure.Structure`), and ``rows`` are the bits of its bounded rows.
     """
 
     layout: JointLayout
@@ -49,19 +50,23 @@ class JointInputs:
     drive: wp.array(dtype=wp.int32)
     bounded: wp.array(dtype=wp.int32)
     dynamic: wp.array(dtype=wp.int32)
+    rows: wp.array(dtype=wp.int32)
 
 
 POSITION, VELOCITY = wp.constant(2), wp.constant(3)
 TO_BODIES, TO_DYNAMIC = wp.constant(1), wp.constant(2)
 _PROXIMAL = {wp.float64: 1.0e-8, wp.float32: 1.0e-6}  # of what locked rows give way
+_LEAST = {wp.float64: 1.0e-12, wp.float32: 1.0e-6}  # inertia of a row [kg or kg m^2]
 
 
 @cache
 def make_joint_kernels(scalar: Any) -> SimpleNamespace:
     """``linearise``, ``measure`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
-    vec3, quat, row, rows, Motion, JointRows = t.vec3, t.quat, t.row, t.rows, t.Motion, t.JointRows  # noqa: N806
+    vec3, quat, row, rows, Motion, JointRows = t.vec3, t.quat, t.row, t.rows, t.Motion, t.JointRows
     proximal = wp.constant(scalar(_PROXIMAL[scalar]))
+
+    least = wp.constant(scalar(_LEAST[scalar]))
 
     class Frames:
         x: wp.types.transformation(dtype=scalar)
@@ -72,7 +77,16 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
 
     Frames.__doc__ = "Anchors: relative pose, axes of the parent's, levers of the child's on both bodies, way between the centres."
     Frames.__qualname__ = f"Frames_{scalar.__name__}"
-    Frames = wp.struct(Frames)  # noqa: N806
+    Frames = wp.struct(Frames)
+
+    class Locked:
+        across: t.mat33
+        turn: t.mat33
+        error: row
+
+    Locked.__doc__ = "Residuals of locked motions, and the matrices whose rows map velocities to the rates of a kind's six."
+    Locked.__qualname__ = f"Locked_{scalar.__name__}"
+    Locked = wp.struct(Locked)
 
     @wp.func
     def widened(v: wp.vec3):
@@ -138,14 +152,6 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         return wp.where(code < 0, 0, 6)
 
     @wp.func
-    def rate_of(wrench_rows: rows, i: int, u: row):
-        """Row i of a matrix times a twist."""
-        s = scalar(0.0)
-        for c in range(6):
-            s += wrench_rows[i, c] * u[c]
-        return s
-
-    @wp.func
     def give_of(bodies: Bodies, mechanism: Mechanism, b: int, arm: vec3):
         """Inverse mass and inertia of a body, about what a force at the end of an arm meets."""
         give = wp.vector(scalar(0.0), scalar(0.0))
@@ -196,10 +202,102 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         elif inputs.route[d] == TO_BODIES:
             to_bodies = effort
         else:
-            gain = wp.max(gain, scalar(1.0e-6))
+            gain = wp.max(gain, least)
             out.effort_gain[d] = gain
             out.effort_rate[d] = dt * effort / gain
-        return wp.max(m, scalar(1.0e-6)), h, to_bodies
+        return wp.max(m, least), h, to_bodies
+
+    @wp.func
+    def update_coordinates(code: int, place: Place, frames: Frames, inputs: JointInputs, out: JointRows, j: int):
+        """Write the coordinates of a joint."""
+        found = coordinates_of(code, place, frames, out, inputs.initial, j)
+        for k in range(place.linear + place.angular + wp.where(has_quaternion(code), 1, 0)):
+            out.q[place.q + k] = found[k]
+        out.known[j] = 1
+        return 0
+
+    @wp.func
+    def row_of(code: int, place: Place, frames: Frames, locked: Locked, out: JointRows, i: int):
+        """J of row i, of the child and of the parent."""
+        f, torque = vec3(), vec3()
+        arm_child, arm_parent = scalar(1.0) * frames.on_child, scalar(1.0) * frames.on_parent
+        first = 6 - place.linear - place.angular
+        if i < 3 - place.linear:
+            f = locked.across[place.linear + i]
+        elif i < first:
+            torque = locked.turn[i - (3 - place.linear) + place.angular]
+        else:
+            f, torque = joint_rates(code, place, out.axis, out.q, i - first)
+            if is_at_com(code):
+                arm_child, arm_parent = vec3(), scalar(1.0) * frames.coms
+        f = wp.quat_rotate(frames.axes, f)
+        torque = wp.quat_rotate(frames.axes, torque)
+        c, p = wp.cross(arm_child, f) + torque, wp.cross(arm_parent, f) + torque
+        zero = scalar(0.0)
+        return row(f[0], f[1], f[2], c[0], c[1], c[2], zero, zero), row(-f[0], -f[1], -f[2], -p[0], -p[1], -p[2], zero, zero)
+
+    @wp.func
+    def locked_motions(place: Place, frames: Frames, out: JointRows):
+        """Residuals of the locked motions in the order of their rows, and what maps relative velocities to their rates."""
+        r = Locked()
+        linear, angular = bases_of_joint(place, out.axis)
+        p, across = linear_rows(linear, wp.transform_get_translation(frames.x))
+        c, turn = angular_rows(place, out.axis, angular, wp.transform_get_rotation(frames.x))
+        r.across = across
+        r.turn = turn
+        for i in range(3 - place.linear):
+            r.error[i] = p[place.linear + i]
+        for i in range(3 - place.angular):
+            r.error[3 - place.linear + i] = c[place.angular + i]
+        return r
+
+    @wp.func
+    def linearise_joint(step: Step, place: Place, joints: Joints, dofs: JointDofs, bodies: Bodies, mechanism: Mechanism,
+                        inputs: JointInputs, motion: Motion, frames: Frames, out: JointRows, j: int):  # fmt: skip
+        """Write the rows of a joint that acts."""
+        code, parent, child, dt = joints.type[j], joints.parent[j], joints.child[j], scalar(step.dt)
+        found = locked_motions(place, frames, out)
+        give = give_of(bodies, mechanism, child, frames.on_child) + give_of(bodies, mechanism, parent, frames.on_parent)
+        on_child, on_parent = rows(), rows()
+        right, bias, carried, held = row(), row(), row(), row()
+        compliance, to_child, to_parent = row(), row(), row()
+        u_child, u_parent, steered = scalar(1.0) * motion.twist[child], row(), scalar(0.0)
+        moved = scalar(1 - mechanism.moves[child])
+        if parent >= 0:
+            u_parent = scalar(1.0) * motion.twist[parent]
+            steered = scalar(1 - mechanism.moves[parent])
+        locked = 6 - place.linear - place.angular
+        for i in range(rows_of(code)):
+            of_child, of_parent = row_of(code, place, frames, found, out, i)
+            on_child[i] = of_child
+            on_parent[i] = of_parent
+            rate_child, rate_parent = wp.dot(of_child, u_child), wp.dot(of_parent, u_parent)
+            carried[i] = moved * rate_child + steered * rate_parent
+            if i < locked:
+                speed = scalar(step.joint_speed)
+                bias[i] = wp.clamp(scalar(step.joint_rate) * found.error[i], -speed, speed)
+                compliance[i] = proximal * give[wp.where(i < 3 - place.linear, 0, 1)]
+                held[i] = scalar(1.0)
+            else:
+                m, h, effort = drive_dof(code, place, dofs, inputs, out, dt, rate_child + rate_parent, i - locked)
+                compliance[i] = scalar(1.0)
+                if inputs.dynamic[place.qd + i - locked] != 0:
+                    held[i] = scalar(1.0)
+                    compliance[i] = scalar(1.0) / m
+                    bias[i] = -h / m
+                to_child += dt * effort * of_child
+                to_parent += dt * effort * of_parent
+            right[i] = -held[i] * (bias[i] + carried[i])
+        out.child[j] = on_child
+        out.parent[j] = on_parent
+        out.compliance[j] = compliance
+        out.held[j] = held
+        out.right[j] = right
+        out.bias[j] = bias
+        out.carried[j] = carried
+        out.on_child[j] = to_child
+        out.on_parent[j] = to_parent
+        return 0
 
     @wp.kernel(enable_backward=False, module="unique")
     def linearise_joints(
@@ -207,111 +305,30 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         motion: Motion, out: JointRows,
     ):  # fmt: skip
         """J, C, right sides and coordinates where the equations are set up."""
+        state = flush_denormals()
         j = first_item(work, wp.tid())
         while j >= 0:
-            code, place, parent, child = joints.type[j], joint_place(inputs.layout, j), joints.parent[j], joints.child[j]
+            place = joint_place(inputs.layout, j)
             frames = frames_of(joints, bodies, motion, j)
-            found = coordinates_of(code, place, frames, out, inputs.initial, j)
-            freedoms = place.linear + place.angular
-            for k in range(freedoms + wp.where(has_quaternion(code), 1, 0)):
-                out.q[place.q + k] = found[k]
-            out.known[j] = 1
-            dt = scalar(step.dt)
-            on_child, on_parent = rows(), rows()
-            right, bias, carried, error, held = row(), row(), row(), row(), row()
-            compliance, to_child, to_parent = row(), row(), row()
+            update_coordinates(joints.type[j], place, frames, inputs, out, j)
             if inputs.acts[j] != 0:
-                linear, angular = bases_of_joint(place, out.axis)
-                p, across = linear_rows(linear, wp.transform_get_translation(frames.x))
-                c, turn = angular_rows(place, out.axis, angular, wp.transform_get_rotation(frames.x))
-                axes = wp.quat_to_matrix(frames.axes)
-                give = give_of(bodies, mechanism, child, frames.on_child)
-                give += give_of(bodies, mechanism, parent, frames.on_parent)
-                u_child, u_parent = scalar(1.0) * motion.twist[child], row()
-                if parent >= 0:
-                    u_parent = scalar(1.0) * motion.twist[parent]
-                locked = 6 - freedoms
-                for i in range(rows_of(code)):
-                    f, torque = vec3(), vec3()
-                    arm_child, arm_parent = scalar(1.0) * frames.on_child, scalar(1.0) * frames.on_parent
-                    effort = scalar(0.0)
-                    if i < 3 - place.linear:
-                        f = across[place.linear + i]
-                        error[i] = p[place.linear + i]
-                        compliance[i] = proximal * give[0]
-                        held[i] = scalar(1.0)
-                    elif i < locked:
-                        r = i - (3 - place.linear) + place.angular
-                        torque = turn[r]
-                        error[i] = c[r]
-                        compliance[i] = proximal * give[1]
-                        held[i] = scalar(1.0)
-                    else:
-                        f, torque = joint_rates(code, place, out.axis, out.q, i - locked)
-                        if is_at_com(code):
-                            arm_child, arm_parent = vec3(), scalar(1.0) * frames.coms
-                    f = axes * f
-                    torque = axes * torque
-                    mc, mp = wp.cross(arm_child, f) + torque, wp.cross(arm_parent, f) + torque
-                    for k in range(3):
-                        on_child[i, k] = f[k]
-                        on_child[i, 3 + k] = mc[k]
-                        on_parent[i, k] = -f[k]
-                        on_parent[i, 3 + k] = -mp[k]
-                    of_child, of_parent = rate_of(on_child, i, u_child), rate_of(on_parent, i, u_parent)
-                    if mechanism.moves[child] == 0:
-                        carried[i] = carried[i] + of_child
-                    if parent >= 0:
-                        if mechanism.moves[parent] == 0:
-                            carried[i] = carried[i] + of_parent
-                    if i < locked:
-                        speed = scalar(step.joint_speed)
-                        bias[i] = wp.clamp(scalar(step.joint_rate) * error[i], -speed, speed)
-                    else:
-                        k = i - locked
-                        m, h, effort = drive_dof(code, place, dofs, inputs, out, dt, of_child + of_parent, k)
-                        compliance[i] = scalar(1.0)
-                        if inputs.dynamic[place.qd + k] != 0:
-                            held[i] = scalar(1.0)
-                            compliance[i] = scalar(1.0) / m
-                            bias[i] = -h / m
-                        if effort != scalar(0.0):
-                            for e in range(6):
-                                to_child[e] = to_child[e] + dt * effort * on_child[i, e]
-                                to_parent[e] = to_parent[e] + dt * effort * on_parent[i, e]
-                    right[i] = -held[i] * (bias[i] + carried[i])
-            out.child[j] = on_child
-            out.parent[j] = on_parent
-            out.compliance[j] = compliance
-            out.held[j] = held
-            out.right[j] = right
-            out.bias[j] = bias
-            out.carried[j] = carried
-            out.error[j] = error
-            out.on_child[j] = to_child
-            out.on_parent[j] = to_parent
+                linearise_joint(step, place, joints, dofs, bodies, mechanism, inputs, motion, frames, out, j)
             j = next_item(work, j)
+        restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def measure_joints(
-        work: Work, joints: Joints, bodies: Bodies, inputs: JointInputs, motion: Motion, out: JointRows
-    ):
+    def measure_joints(work: Work, joints: Joints, bodies: Bodies, inputs: JointInputs, motion: Motion, out: JointRows):
         """Residuals of locked motions at the end."""
+        state = flush_denormals()
         j = first_item(work, wp.tid())
         while j >= 0:
             error = row()
             if inputs.acts[j] != 0:
-                place = joint_place(inputs.layout, j)
-                frames = frames_of(joints, bodies, motion, j)
-                linear, angular = bases_of_joint(place, out.axis)
-                p, _across = linear_rows(linear, wp.transform_get_translation(frames.x))
-                c, _turn = angular_rows(place, out.axis, angular, wp.transform_get_rotation(frames.x))
-                for i in range(3 - place.linear):
-                    error[i] = p[place.linear + i]
-                for i in range(3 - place.angular):
-                    error[3 - place.linear + i] = c[place.angular + i]
+                found = locked_motions(joint_place(inputs.layout, j), frames_of(joints, bodies, motion, j), out)
+                error = found.error
             out.error[j] = error
             j = next_item(work, j)
+        restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
     def finish_joints(
@@ -320,6 +337,7 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         joint_q_prev: wp.array(dtype=wp.float32), multipliers: wp.array(dtype=wp.float32),
     ):  # fmt: skip
         """Coordinates, rates and multipliers at the end."""
+        state = flush_denormals()
         j = first_item(work, wp.tid())
         while j >= 0:
             code, place, parent = joints.type[j], joint_place(inputs.layout, j), joints.parent[j]
@@ -354,5 +372,6 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
             for i in range(6 - freedoms):
                 multipliers[first_row[j] + i] = float(out.impulse[j][i] / scalar(step.dt))
             j = next_item(work, j)
+        restore_denormals(state)
 
     return SimpleNamespace(linearise=linearise_joints, measure=measure_joints, finish=finish_joints)

@@ -9,6 +9,7 @@ import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.enums import StateFlags
+from hooke.solvers.kamino.inequality import KEYS
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import is_selected, restore
 
@@ -16,12 +17,18 @@ __all__ = ["Restoring", "forget_joints"]
 
 
 @wp.kernel(enable_backward=False)
-def forget_joints(work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32)):
-    """Coordinates of joints of selected worlds are not known any more."""
+def forget_joints(
+    work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
+    impulse: wp.array(dtype=wp.float64), velocity: wp.array(dtype=wp.float64),
+):  # fmt: skip
+    """Coordinates of joints of selected worlds are not known any more, nor are impulses of their rows."""
     j = first_item(work, wp.tid())
     while j >= 0:
         if is_selected(selected, world[j]):
             known[j] = 0
+            for k in range(KEYS * j, KEYS * (j + 1)):
+                impulse[k] = wp.float64(0.0)
+                velocity[k] = wp.float64(0.0)
         j = next_item(work, j)
 
 
@@ -71,7 +78,8 @@ class Restoring:
                 continue
             if len(value) != len(initial) or value.device != initial.device:
                 raise ValueError(
-                    f"SolverKamino.reset: expected {name} of length {len(initial)} on {initial.device}, found {len(value)} on {value.device}"
+                    f"SolverKamino.reset: expected {name} of length {len(initial)} on {initial.device}, found {len(value)} on "
+                    f"{value.device}"
                 )
             chosen.append((self.worlds[kind], initial, value))
         for world, initial, value in chosen:

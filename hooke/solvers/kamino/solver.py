@@ -17,6 +17,7 @@ from hooke.solvers.kamino.check import check_model
 from hooke.solvers.kamino.config import Config as KaminoConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.reset import Restoring, forget_joints
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
@@ -69,13 +70,16 @@ class SolverKamino(SolverBase):
         self._scalar = wp.float64
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
+        self._problem = launch_directly(ProblemSpace, self._structure, self.workspace, self.config, self._recorder)
         self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
         load_kernels(self._kernels, self.device)
         self._steps = 0
-        self._callbacks: dict[str, Callback | None] = dict.fromkeys(("pre_step", "mid_step", "post_step", "pre_reset", "post_reset"))
+        self._callbacks: dict[str, Callback | None] = dict.fromkeys(
+            ("pre_step", "mid_step", "post_step", "pre_reset", "post_reset")
+        )
 
     # ---- the step
 
@@ -97,10 +101,11 @@ class SolverKamino(SolverBase):
         if contacts is not None:
             raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
         if self._structure.body_count:
+            self._problem.reserve()
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
             stages = (self._linearise, self._solve, self._finish)
             versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
-            key = (step.dt, versions, pointers(*arrays.values()), self._setting)
+            key = (self._setting, versions, pointers(*arrays.values()))
             if any(self._callbacks[name] for name in ("pre_step", "mid_step")):
                 for stage, name in zip(stages, ("pre_step", "mid_step", None), strict=True):
                     self._recorder.run((stage.__name__, *key), stage, step, arrays)
@@ -129,6 +134,7 @@ class SolverKamino(SolverBase):
         w, s = self.workspace, self._structure
         inputs = [w.patterns, w.mechanism, w.start]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
+        self._problem.solve(step, (self._tables["joint"].struct, self._tables["joint_dof"].struct), self._inputs(arrays))
 
     def _finish(self, step: Step, arrays: dict[str, Any]) -> None:
         """Poses at the end, closed joints, and what goes into the state."""
@@ -151,8 +157,10 @@ class SolverKamino(SolverBase):
         step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
         step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
         step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
+        step.limit_compliance = int(constraints.limit_compliance)
+        step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
         step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        self._setting = (step.half, step.damping, step.correction, step.joint_rate, step.limit_rate, step.joint_speed, step.limit_speed)
+        self._setting = tuple(getattr(step, name) for name in Step.vars)
         return step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
@@ -200,7 +208,13 @@ class SolverKamino(SolverBase):
     @property
     def _kernels(self) -> list[Any]:
         groups = (self._bodies, self._joints, self._worlds)
-        return [*(k for group in groups for k in vars(group).values()), forget_joints, restore, *self._recorder.kernels]
+        return [
+            *(k for group in groups for k in vars(group).values()),
+            *self._problem.kernels,
+            forget_joints,
+            restore,
+            *self._recorder.kernels,
+        ]
 
     # ---- beside the step
 
@@ -224,7 +238,8 @@ class SolverKamino(SolverBase):
         w, s = self.workspace, self._structure
         selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
         self._restoring.restore(state, selected, flags)
-        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], [w.joints.known])
+        kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
+        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -244,7 +259,8 @@ class SolverKamino(SolverBase):
     @property
     def status(self) -> Status:
         """How the last step went; reading it waits for the device."""
-        return Status(self._steps)
+        worlds = self._problem.report.world.numpy()
+        return Status(self._steps, {}, int(worlds["iterations"].max(initial=0)) if self._problem.capacity else 0)
 
     def _call(self, name: str, *arguments: Any) -> None:
         callback = self._callbacks[name]
@@ -274,11 +290,10 @@ class SolverKamino(SolverBase):
 
 def check_time_step(dt: Any) -> float:
     """A time step as a float."""
-    if isinstance(dt, bool) or not isinstance(dt, (int, float)):
-        try:
-            dt = dt.item()
-        except AttributeError:
-            raise TypeError(f"SolverKamino.step: expected dt as a number [s], found {dt!r}") from None
+    value: Any = dt.item() if hasattr(dt, "item") else dt
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"SolverKamino.step: expected dt as a number [s], found {dt!r}")
+    dt = value
     if not 0.0 < dt < math.inf:
         raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
     return float(dt)

@@ -13,7 +13,16 @@ from hooke.solvers.kamino.joint_rows import JointInputs
 from hooke.solvers.kamino.mechanism import make_mechanism
 from hooke.solvers.kamino.structure import Structure
 
-__all__ = ["Workspace", "allocate"]
+__all__ = ["Workspace", "allocate", "row_flags"]
+
+
+FRICTION, EFFORT, LOWER, UPPER = 1, 2, 4, 8
+
+
+def row_flags(s: Structure) -> np.ndarray:
+    """Bits of the bounded rows of every degree of freedom."""
+    flags = FRICTION * s.friction.astype(np.int32) + EFFORT * s.effort + LOWER * s.lower + UPPER * s.upper
+    return flags.astype(np.int32)
 
 
 def allocate(struct: Any, length: int, device: Any, **given: Any) -> Any:
@@ -62,8 +71,13 @@ class Workspace:
     def read(self, s: Structure) -> None:
         """Take over from the host what a change of the model may have changed."""
         layout = JointLayout()
-        layout.q, layout.qd, layout.dim = self._model.joint_q_start, self._model.joint_qd_start, self._tables["joint"].arrays["dof_dim"]
+        layout.q, layout.qd, layout.dim = (
+            self._model.joint_q_start,
+            self._model.joint_qd_start,
+            self._tables["joint"].arrays["dof_dim"],
+        )
         given = {name: getattr(s, name) for name in ("acts", "route", "mode", "drive", "bounded", "dynamic")}
+        given["rows"] = row_flags(s)
         inputs = JointInputs()
         for name, values in given.items():
             old = getattr(self.inputs, name)
