@@ -21,9 +21,11 @@ from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
+from hooke.solvers.kamino.contact_rows import make_contact_rows
 from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
 from hooke.solvers.kamino.ncp import make_solve_worlds
+from hooke.solvers.kamino.row_solve import make_solve_rows
 from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
@@ -57,6 +59,8 @@ FACTORIES = {
         kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
     ],
     "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.contact_rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.row_solve.make_solve_rows": lambda: [make_solve_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
         make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
     ],

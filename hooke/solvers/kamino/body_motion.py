@@ -22,7 +22,7 @@ __all__ = ["make_body_kernels"]
 
 @cache
 def make_body_kernels(scalar: Any) -> SimpleNamespace:
-    """``begin``, ``integrate`` and ``finish`` over a type of numbers."""
+    """``begin``, ``place``, ``integrate`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
     vec3, quat, row, mat33, Motion = t.vec3, t.quat, t.row, t.mat33, t.Motion
 
@@ -97,6 +97,22 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             b = next_item(work, b)
         restore_denormals(state)
 
+    @wp.func
+    def narrowed(com: vec3, q: quat, local: wp.vec3):
+        """The pose of a body frame."""
+        p = com - wp.quat_rotate(q, widened(local))
+        return wp.transform(
+            wp.vec3(float(p[0]), float(p[1]), float(p[2])), wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3]))
+        )
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def place_bodies(work: Work, bodies: Bodies, motion: Motion, body_q: wp.array(dtype=wp.transform)):
+        """Poses as states have them."""
+        b = first_item(work, wp.tid())
+        while b >= 0:
+            body_q[b] = narrowed(motion.com[b], motion.rotation[b], bodies.com[b])
+            b = next_item(work, b)
+
     @wp.kernel(enable_backward=False, module="unique")
     def integrate_bodies(work: Work, step: Step, mechanism: Mechanism, start: Motion, x: wp.array(dtype=row), motion: Motion):
         """Twists and poses at the end (1)."""
@@ -135,10 +151,7 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
                 q = turned(motion.rotation[b], lower(correction))
                 motion.com[b] = com
                 motion.rotation[b] = q
-                p = com - wp.quat_rotate(q, widened(bodies.com[b]))
-                pose = wp.transform(
-                    wp.vec3(float(p[0]), float(p[1]), float(p[2])), wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3]))
-                )
+                pose = narrowed(com, q, bodies.com[b])
                 whole = scalar(1.0) - scalar(step.damping) * scalar(step.dt)
                 w = lower(u)
                 if whole > scalar(0.0):
@@ -152,4 +165,4 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             b = next_item(work, b)
         restore_denormals(state)
 
-    return SimpleNamespace(begin=begin_bodies, integrate=integrate_bodies, finish=finish_bodies)
+    return SimpleNamespace(begin=begin_bodies, place=place_bodies, integrate=integrate_bodies, finish=finish_bodies)

@@ -20,15 +20,17 @@ from hooke.solvers.kamino.problem import make_problem
 
 __all__ = ["WARM_STARTS", "make_memory", "make_memory_kernels"]
 
-BY_POSITION, BY_NET_FORCE, TANGENTIAL = wp.constant(1), wp.constant(2), wp.constant(4)
+BY_POSITION, BY_NET_FORCE, TANGENTIAL, BY_ORDER = (wp.constant(k) for k in (1, 2, 4, 8))
 WARM_STARTS = {
+    "internal": 8,
     "key_and_position": 1,
     "geom_pair_net_force": 2,
     "key_and_position_with_net_force_backup": 1 | 2,
     "key_and_position_with_tangential_net_force": 1 | 4,
     "key_and_position_with_net_force_backup_and_tangential_net_force": 1 | 2 | 4,
 }
-"""Ways to find the first guess of a contact by name: the contact itself, a share of the force of its pair, and of its tangential part."""
+"""Ways to find the first guess of a contact by name: the contact of the same number, the contact itself, a share of the force of its pair,
+and of its tangential part."""
 
 REACH = wp.constant(0.02)  # distance within which a point is the same [m]
 ALIKE = wp.constant(0.9)  # least product of the normals of the same contact
@@ -147,6 +149,11 @@ def make_memory_kernels(scalar: Any) -> SimpleNamespace:
                 old, force, velocity = int(-1), vec3(), vec3()
                 if (way & BY_POSITION) != 0:
                     old = find_again(points, k, place_on(points.body_b[k], points.arm_b[k], bodies, body_q), memory)
+                if (way & BY_ORDER) != 0:
+                    i = memory.first[w] + k - points.first[w]
+                    if i < memory.last[w]:
+                        if same_pair(points, k, memory, i):
+                            old = i
                 if old >= 0:
                     force = turned(memory.force[old], memory.normal[old], n)
                     velocity = turned(memory.velocity[old], memory.normal[old], n)

@@ -25,6 +25,11 @@ class Step:
         limit_speed: The same.
         limit_time: Time that limits take to recover [s]; negative is that of their damping over their stiffness.
         limit_compliance: Whether limits give way as springs and dampers.
+        contact_rate: The same of contacts as ``joint_rate``.
+        contact_speed: The same.
+        contact_time: The same as ``limit_time``.
+        contact_compliance: Whether contacts give way as springs and dampers.
+        dead_zone: Penetration that is left as it is [m].
         correction: Of coordinates that are angles: 0 within two turns, 1 as they are, 2 within half a turn.
     """
 
@@ -36,7 +41,12 @@ class Step:
     limit_rate: wp.float64
     limit_speed: wp.float64
     limit_time: wp.float64
+    contact_rate: wp.float64
+    contact_speed: wp.float64
+    contact_time: wp.float64
+    dead_zone: wp.float64
     limit_compliance: wp.int32
+    contact_compliance: wp.int32
     correction: wp.int32
 
 

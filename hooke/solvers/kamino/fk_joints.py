@@ -69,7 +69,9 @@ def anchors_of(joints: Joints, bodies: Bodies, com: wp.array(dtype=wp.vec3d), ro
 
 
 @wp.func
-def write_row(j: int, i: int, anchors: Anchors, along: wp.vec3d, about: wp.vec3d, child: wp.array(dtype=Rows), parent: wp.array(dtype=Rows)):
+def write_row(
+    j: int, i: int, anchors: Anchors, along: wp.vec3d, about: wp.vec3d, child: wp.array(dtype=Rows), parent: wp.array(dtype=Rows)
+):
     """Row i of a joint, from its parts in the axes of the parent anchor."""
     f, torque = wp.quat_rotate(anchors.axes, along), wp.quat_rotate(anchors.axes, about)
     c, p = wp.cross(anchors.on_child, f) + torque, wp.cross(anchors.on_parent, f) + torque

@@ -62,7 +62,9 @@ def metric(x: Row, length: wp.float64):
 
 
 @wp.func
-def own_block(chain: Chain, option: FkOptions, space: FkSpace, b: int, n: int, scale: wp.float64, spun: wp.float64, length: wp.float64):
+def own_block(
+    chain: Chain, option: FkOptions, space: FkSpace, b: int, n: int, scale: wp.float64, spun: wp.float64, length: wp.float64
+):
     """Write ``scale`` D and, times ``spun``, the row that a body has for its spin."""
     block = Rows()
     for i in range(3):
@@ -143,7 +145,9 @@ def invert_block(n: int, blocks: wp.array(dtype=Rows)):
 
 
 @wp.func
-def gather(w: int, of_errors: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace, x: wp.array(dtype=Row), y: wp.array(dtype=Row)):
+def gather(
+    w: int, of_errors: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace, x: wp.array(dtype=Row), y: wp.array(dtype=Row)
+):
     """Add J^T J x to y, or take J^T r from it."""
     k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
     for i in range(mechanism.joint[w + 1] - joint):
@@ -164,7 +168,9 @@ def gather(w: int, of_errors: int, patterns: Patterns, mechanism: Mechanism, spa
 
 
 @wp.func
-def precondition(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, scale: wp.float64, space: FkSpace):
+def precondition(
+    w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, scale: wp.float64, space: FkSpace
+):
     """Inverses of the diagonal blocks of the normal equations, or of their diagonals."""
     k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
     for n in range(patterns.size[k]):

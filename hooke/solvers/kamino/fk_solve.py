@@ -14,6 +14,7 @@ from typing import Any
 
 import warp as wp
 
+from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.dispatch import joint_axes
 from hooke.joints.layout import joint_place
@@ -45,6 +46,8 @@ LEAST_MU, MOST_MU = wp.constant(wp.float64(1.0e-12)), wp.constant(wp.float64(1.0
 LEAST_DAMPING, MOST_DAMPING = wp.constant(wp.float64(1.0e-6)), wp.constant(wp.float64(1.0e2))
 FEWEST = wp.constant(wp.float64(1.0 / 16.0))  # of an increment, at most
 ONE = wp.constant(wp.float64(1.0))
+CLOSE_START, GO_ON, MEASURE, CLOSE_END, FINISHED = (wp.constant(k) for k in range(5))
+"""Stages of a solve: assemble what is not, follow the targets, say how far they are, close the joints where they are."""
 
 
 @wp.struct
@@ -58,7 +61,9 @@ class Progress:
 
 
 @wp.func
-def relative_rates(w: int, joints: Joints, patterns: Patterns, mechanism: Mechanism, chain: Chain, targets: Targets, space: FkSpace):
+def relative_rates(
+    w: int, joints: Joints, patterns: Patterns, mechanism: Mechanism, chain: Chain, targets: Targets, space: FkSpace
+):
     """Write into ``space.error`` how far the rates of all rows are from what they are to be; the largest."""
     start, first, largest = patterns.node[w], mechanism.of_joint[patterns.kind[w]], wp.float64(0.0)
     for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
@@ -98,63 +103,58 @@ def make_fk_kernel(sparse: bool) -> Any:
     find_direction = make_direction(sparse)
 
     @wp.func
-    def search(w: int, most: int, least: wp.float64, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism,
-               chain: Chain, option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
-        """The longest of the steps that does enough, and its length, 0 for none; a total of ``least`` of the old one will do."""
+    def search(w: int, most: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
+               option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
+        """Take the longest step that does enough, with at most so many halvings (-1 is none at all); and its length, 0 for none."""
         after = before
-        t, found = wp.float64(2.0), wp.float64(0.0)
+        t, found = wp.float64(2.0), wp.float64(-1.0)
         copy_poses(w, mechanism, space.com, space.rotation, space.kept_com, space.kept_rotation)
         k = int(0)
-        while k <= most and found == wp.float64(0.0):
-            t = wp.float64(0.5) * t
+        while found < wp.float64(0.0):
+            t = wp.where(k <= most, wp.float64(0.5) * t, wp.float64(0.0))
             move(w, patterns, mechanism, t, space)
             total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
-            after.total = total
-            after.largest = largest
-            if after.total < least * (ONE - wp.float64(2.0e-4) * t) * before.total:
+            if t == wp.float64(0.0) or total < (ONE - wp.float64(2.0e-4) * t) * before.total:
                 found = t
+                after.total = total
+                after.largest = largest
             k += 1
-        if found == wp.float64(0.0):
-            copy_poses(w, mechanism, space.kept_com, space.kept_rotation, space.com, space.rotation)
-            total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
-            after.total = total
-            after.largest = largest
         return after, found
 
     @wp.func
-    def approach(w: int, last: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
-                 option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
-        """Steps until the joints are closed: to the tolerance and one more, or if not ``last`` as is enough to go on."""
+    def approach(w: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism,
+                 chain: Chain, option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
+        """At most ``limit`` steps until the largest residual is at the goal, and one more where that is the tolerance."""
         now = before
-        total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
-        now.total = total
-        now.largest = largest
-        tolerance = wp.where(last != 0, option.tolerance, wp.max(option.tolerance, CLOSED))
         two = chain.length[w] * chain.length[w]
-        damping, steps, open = wp.float64(1.0e-3), int(0), int(1)
-        while open == 1 and steps < option.iterations:
-            done = now.largest <= tolerance
-            if done and (last == 0 or now.largest == wp.float64(0.0)):
-                open = 0
-            else:
+        damping, steps, t, open = wp.float64(1.0e-3), int(-1), wp.float64(0.0), int(1)
+        while open == 1:
+            done = steps >= 0 and now.largest <= goal
+            halvings = int(-1)
+            if steps >= 0:
                 mu = wp.clamp(damping * now.total / two, LEAST_MU, MOST_MU)
                 weight = now.weight * wp.min(ONE, now.total / two) / mu
                 find_direction(w, patterns, mechanism, chain, option, mu, weight, wp.sqrt(now.total), space)
                 halvings = wp.where(done, 0, option.halvings)
-                now, t = search(w, halvings, ONE, joints, bodies, patterns, mechanism, chain, option, space, now)
-                steps += 1
+            now, t = search(w, halvings, joints, bodies, patterns, mechanism, chain, option, space, now)
+            if steps >= 0:
                 if done:
                     open = 0
-                elif t == wp.float64(0.0):
-                    if now.weight == wp.float64(0.0) and damping >= MOST_DAMPING:
-                        open = 0
-                    damping = wp.where(now.weight > wp.float64(0.0), damping, damping * wp.float64(1.0e3))
-                    now.weight = wp.float64(0.0)
-                else:
+                elif t > wp.float64(0.0):
                     damping = wp.where(t == ONE, damping * wp.float64(0.1), damping * wp.float64(10.0))
                     damping = wp.clamp(damping, LEAST_DAMPING, MOST_DAMPING)
-        now.iterations += steps
-        return now, now.largest <= tolerance
+                elif now.weight > wp.float64(0.0):
+                    now.weight = wp.float64(0.0)
+                elif damping < MOST_DAMPING:
+                    damping = damping * wp.float64(1.0e3)
+                else:
+                    open = 0
+            steps += 1
+            near = now.largest <= goal and (goal > option.tolerance or now.largest == wp.float64(0.0))
+            if steps >= limit or near:
+                open = 0
+        now.iterations += wp.max(steps, 0)
+        return now, now.largest <= goal
 
     @wp.func
     def solve_poses(w: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions,
@@ -164,46 +164,51 @@ def make_fk_kernel(sparse: bool) -> Any:
         copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
         set_start(w, joints, bodies, mechanism, chain, targets, space)
         follow_leaders(w, mechanism, chain, space)
-        count = count_increments(w, joints, mechanism, chain, option, space)
-        now = Progress()
-        now.weight = option.weight
-        set_targets(w, wp.float64(0.0), joints, mechanism, chain, space)
-        now, closed = approach(w, 0, joints, bodies, patterns, mechanism, chain, option, space, now)
-        good = wp.where(closed, wp.float64(0.0), wp.float64(-1.0))
-        if closed:
-            copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
-        if not closed or option.incremental == 0:  # as it is, in one go
-            copy_poses(w, mechanism, space.good_com, space.good_rotation, space.com, space.rotation)
-            count = ONE
-        stride, increments = ONE / count, int(0)
+        stride = ONE / count_increments(w, joints, mechanism, chain, option, space)
         least = wp.where(option.incremental != 0, FEWEST, ONE) * stride
-        while good < ONE and stride >= least:
+        now, closed = Progress(), bool(False)
+        now.weight = option.weight
+        good, f, increments = wp.float64(-1.0), wp.float64(0.0), int(0)
+        stage = wp.where(option.incremental != 0, int(CLOSE_START), int(GO_ON))
+        if stage == GO_ON:
+            good, f, least = wp.float64(0.0), ONE, ONE
+        while stage != FINISHED:
+            limit = wp.where(stage == MEASURE, 0, option.iterations)
+            goal = wp.where(f == ONE or stage == CLOSE_END, option.tolerance, wp.max(option.tolerance, CLOSED))
+            set_targets(w, f, joints, mechanism, chain, space)
+            now, closed = approach(w, goal, limit, joints, bodies, patterns, mechanism, chain, option, space, now)
+            if stage == CLOSE_START:
+                if closed:
+                    good = wp.float64(0.0)
+                else:  # as it is, in one go
+                    stride, least = ONE, ONE
+                stage = GO_ON
+            elif stage == GO_ON:
+                increments += 1
+                if closed:
+                    good = f
+                else:
+                    stride = wp.float64(0.5) * stride
+            elif stage == MEASURE:
+                report.residual[w] = now.largest
+                stage = wp.where(good < wp.float64(0.0), int(FINISHED), int(CLOSE_END))
+            else:
+                stage = FINISHED
+            if closed and stage == GO_ON:
+                copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
+            elif stage == GO_ON:
+                copy_poses(w, mechanism, space.good_com, space.good_rotation, space.com, space.rotation)
             f = wp.max(good, wp.float64(0.0)) + stride
             if f > ONE - wp.float64(0.01) * stride:
                 f = ONE
-            set_targets(w, f, joints, mechanism, chain, space)
-            last = wp.where(f == ONE, 1, 0)
-            now, closed = approach(w, last, joints, bodies, patterns, mechanism, chain, option, space, now)
-            increments += 1
-            if closed:
-                good = f
-                copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
-            else:
-                copy_poses(w, mechanism, space.good_com, space.good_rotation, space.com, space.rotation)
-                stride = wp.float64(0.5) * stride
-                if good < wp.float64(0.0):
-                    stride = wp.float64(0.0)
-        if good < ONE:  # say how far the target is, and close the joints where they are
-            set_targets(w, ONE, joints, mechanism, chain, space)
-            total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
-            now.total = total
-            now.largest = largest
-            report.residual[w] = now.largest
-            set_targets(w, wp.max(good, wp.float64(0.0)), joints, mechanism, chain, space)
-            if good >= wp.float64(0.0):
-                now, closed = approach(w, 1, joints, bodies, patterns, mechanism, chain, option, space, now)
-        else:
-            report.residual[w] = now.largest
+            if stage == GO_ON and good == ONE:
+                report.residual[w] = now.largest
+                stage = FINISHED
+            elif stage == GO_ON and stride < least:  # say how far the target is, then close the joints where they are
+                stage = MEASURE
+                f = ONE
+            elif stage == CLOSE_END:
+                f = wp.max(good, wp.float64(0.0))
         report.converged[w] = wp.where(good == ONE, 1, 0)
         report.iterations[w] = now.iterations
         report.increments[w] = increments
@@ -225,7 +230,7 @@ def make_fk_kernel(sparse: bool) -> Any:
                     space.twist[b] = space.twist[b] + space.x[start + n]
         report.rate[w] = relative_rates(w, joints, patterns, mechanism, chain, targets, space)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", module_options=lane_options())
     def solve_worlds(
         work: Work, stage: int, selected: wp.array(dtype=wp.bool), joints: Joints, bodies: Bodies, patterns: Patterns,
         mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace, report: FkReport,

@@ -43,7 +43,9 @@ class FkStatus:
 
 
 @wp.kernel(enable_backward=False)
-def write_success(work: Work, selected: wp.array(dtype=wp.bool), converged: wp.array(dtype=wp.int32), success: wp.array(dtype=wp.bool)):
+def write_success(
+    work: Work, selected: wp.array(dtype=wp.bool), converged: wp.array(dtype=wp.int32), success: wp.array(dtype=wp.bool)
+):
     """Whether selected worlds converged."""
     w = first_item(work, wp.tid())
     while w >= 0:

@@ -10,16 +10,15 @@ import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import captured_by_user, launch_directly, pointers
-from hooke.execution.work import Work, first_item, next_item
 from hooke.model.enums import StateFlags
 from hooke.solvers.kamino.check import base_warning
 from hooke.solvers.kamino.fk_data import Targets
+from hooke.solvers.kamino.forget import forget_contacts, forget_joints
 from hooke.solvers.kamino.forward_kinematics import ForwardKinematics
-from hooke.solvers.kamino.inequality import KEYS
 from hooke.solvers.kamino.structure import Structure
-from hooke.solvers.reset import is_selected, restore
+from hooke.solvers.reset import restore
 
-__all__ = ["TARGETS", "Resetting", "Restoring", "forget_joints"]
+__all__ = ["TARGETS", "Resetting", "Restoring"]
 
 TARGETS = ("actuator_q", "actuator_u", "joint_q", "joint_u", "base_q", "base_u")
 """What a reset may be given, by the names of its arguments."""
@@ -32,22 +31,6 @@ _STATE = {
     "joint_q": (wp.float32, StateFlags.JOINT_Q), "joint_qd": (wp.float32, StateFlags.JOINT_QD),
     "joint_q_prev": (wp.float32, StateFlags.JOINT_Q),
 }  # fmt: skip
-
-
-@wp.kernel(enable_backward=False)
-def forget_joints(
-    work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
-    impulse: wp.array(dtype=wp.float64), velocity: wp.array(dtype=wp.float64),
-):  # fmt: skip
-    """Coordinates of joints of selected worlds are not known any more, nor are impulses of their rows."""
-    j = first_item(work, wp.tid())
-    while j >= 0:
-        if is_selected(selected, world[j]):
-            known[j] = 0
-            for k in range(KEYS * j, KEYS * (j + 1)):
-                impulse[k] = wp.float64(0.0)
-                velocity[k] = wp.float64(0.0)
-        j = next_item(work, j)
 
 
 @wp.kernel(enable_backward=False)
@@ -150,7 +133,7 @@ class Resetting:
     @property
     def kernels(self) -> list[Any]:
         """Kernels that it may launch."""
-        return [forget_joints, restore, *([] if self.kinematics is None else self.kinematics.kernels)]
+        return [forget_joints, forget_contacts, restore, succeed, *([] if self.kinematics is None else self.kinematics.kernels)]
 
     def read(self) -> None:
         """Take over changes of the model."""
@@ -238,7 +221,9 @@ class Resetting:
         targets.correction = int(self._config.joint_correction)
         return targets
 
-    def reset(self, state: Any, selected: wp.array, given: dict[str, Any], flags: Any, success: Any, kept: tuple[wp.array, ...]) -> None:
+    def reset(
+        self, state: Any, selected: wp.array, given: dict[str, Any], flags: Any, success: Any, kept: tuple[wp.array, ...]
+    ) -> None:
         """Reset selected worlds, after :meth:`check`.
 
         Args:
@@ -249,8 +234,9 @@ class Resetting:
             success: Bool array (W,) for whether worlds converged, or None.
             kept: What the solver keeps of joints: whether coordinates are known, coordinates, impulses and velocities of rows.
         """
+        launch_directly(self._forget, selected, kept)
         if all(given.get(name) is None for name in TARGETS):
-            launch_directly(self._restore, state, selected, flags, success, kept)
+            launch_directly(self._restore, state, selected, flags, success)
             return
         targets, arrays = self._targets(state, given), {}
         for name, (dtype, flag) in _STATE.items():
@@ -270,10 +256,9 @@ class Resetting:
         known, _q, impulse, velocity = kept
         self._recorder.launch(forget_joints, self._structure.joint_count, [self.worlds, selected], [known, impulse, velocity])
 
-    def _restore(self, state: Any, selected: wp.array, flags: Any, success: Any, kept: tuple[wp.array, ...]) -> None:
+    def _restore(self, state: Any, selected: wp.array, flags: Any, success: Any) -> None:
         """The model's initial state."""
         self._restoring.restore(state, selected, flags)
-        self._forget(selected, kept)
         if success is not None:
             self._succeed(selected, success)
 
@@ -286,7 +271,6 @@ class Resetting:
         self.kinematics.solve(selected, targets, moved)
         self.kinematics.write(selected, targets, arrays)
         self._recorder.alone(self._restoring.restore, state, selected, flags, tuple(_STATE))
-        self._forget(selected, kept)
         if whole:
             self.kinematics.keep(selected, kept[0], kept[1])
         if success is not None and targets.joints != 0:

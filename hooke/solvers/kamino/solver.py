@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.execution.compile import load_kernels
@@ -15,15 +17,19 @@ from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
 from hooke.solvers.kamino.config import Config as KaminoConfig
+from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
+from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
 from hooke.solvers.kamino.problem_space import ProblemSpace
+from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import TARGETS, Resetting
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.reset import check_mask, select_worlds
-from hooke.solvers.solver import SolverBase, Status
+from hooke.solvers.solver import SolverBase
 
 __all__ = ["SolverKamino"]
 
@@ -70,11 +76,18 @@ class SolverKamino(SolverBase):
         self._scalar = wp.float64
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
-        self._problem = launch_directly(ProblemSpace, self._structure, self.workspace, self.config, self._recorder)
+        self._problem = launch_directly(ProblemSpace, self._structure, self._tables, self.workspace, self.config, self._recorder)
+        pairs = model.shape_contact_pairs
+        self._may_touch = pairs is not None and len(pairs) > 0
+        self._own_detector: Detector | None = None
+        self._last_contacts: Any = None
+        self._last: tuple[float, dict[str, Any]] | None = None
         self._resetting = launch_directly(Resetting, model, self._tables, self._structure, self.config, self._recorder)
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
+        if self.config.use_collision_detector:
+            self._detector()
         load_kernels(self._kernels, self.device)
         self._steps = 0
         self._callbacks: dict[str, Callback | None] = dict.fromkeys(
@@ -90,7 +103,8 @@ class SolverKamino(SolverBase):
             state_in: State at the start; not written unless it is ``state_out``.
             state_out: State at the end. Arrays ``body_f_total``, ``joint_q_prev`` and ``joint_lambdas`` are made where it has none.
             control: Efforts and targets of joints; None takes those of the model.
-            contacts: Rows of ``model.collide``; None means no contact.
+            contacts: Rows of ``model.collide``; a count of zero is no contact. None finds contacts by the solver's own detector,
+                ``config.collision_detector``.
             dt: Time step [s].
 
         Raises:
@@ -98,45 +112,94 @@ class SolverKamino(SolverBase):
             ValueError: It is not positive and finite.
         """
         dt = check_time_step(dt)
-        if contacts is not None:
-            raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
         if self._structure.body_count:
-            self._problem.reserve()
+            self._problem.reserve_workers()
+            detects = contacts is None and self._may_touch
+            rows = self._detector().contacts if detects else contacts
+            if rows is not None and self._problem.take_contacts(rows):
+                launch_directly(load_kernels, self._kernels, self.device)
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
-            stages = (self._linearise, self._solve, self._finish)
-            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
-            key = (self._setting, versions, pointers(*arrays.values()))
-            if any(self._callbacks[name] for name in ("pre_step", "mid_step")):
-                for stage, name in zip(stages, ("pre_step", "mid_step", None), strict=True):
-                    self._recorder.run((stage.__name__, *key), stage, step, arrays)
-                    if name is not None:
-                        self._call(name, state_in, state_out, control, contacts)
+            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "shape"))
+            key = (self._setting, versions, pointers(*arrays.values(), rows))
+
+            def run(stage: Callback) -> None:
+                self._recorder.run((stage.__name__, *key), stage, step, arrays, rows)
+
+            between = [self._callbacks[name] for name in ("pre_step", "mid_step")]
+            if rows is None and not any(between):
+                run(self._launch)
             else:
-                self._recorder.run(key, self._launch, step, arrays)
+                if detects:
+                    self._detect(state_in, run)
+                run(self._prepare)
+                self._make_room(rows)
+                self._call("pre_step", state_in, state_out, control, contacts)
+                if between[1] is None:
+                    run(self._conclude)
+                else:
+                    run(self._solve)
+                    self._call("mid_step", state_in, state_out, control, contacts)
+                    run(self._finish)
+            self._last_contacts, self._last = rows, (dt, arrays)
         self._steps += 1
         self._call("post_step", state_in, state_out, control, contacts)
 
-    def _launch(self, step: Step, arrays: dict[str, Any]) -> None:
-        self._linearise(step, arrays)
-        self._solve(step, arrays)
-        self._finish(step, arrays)
+    def _detect(self, state: Any, run: Callable[[Callback], None]) -> None:
+        """Find contacts: at the poses of the state, or those in the middle of the step."""
+        if self.config.integrator == "moreau":
+            run(self._begin)
+            state = SimpleNamespace(
+                body_q=self.workspace.middle, body_qd=state.body_qd, particle_q=state.particle_q, particle_qd=state.particle_qd
+            )
+        self._detector().detect(state)
 
-    def _linearise(self, step: Step, arrays: dict[str, Any]) -> None:
-        """Bodies without joints, and the rows of joints."""
-        w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
+    def _make_room(self, contacts: Any) -> None:
+        """Working memory for the rows of this step; in a capture it stays as it is, and :attr:`status` tells what did not fit."""
+        if contacts is not None and not captured_by_user(self.device):
+            most = self._problem.most_rows()
+            if most > self._problem.room:
+                launch_directly(self._problem.reserve_rows, most)
+
+    def _launch(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._prepare(step, arrays, contacts)
+        self._conclude(step, arrays, contacts)
+
+    def _prepare(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._begin(step, arrays, contacts)
+        self._linearise(step, arrays, contacts)
+
+    def _conclude(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._solve(step, arrays, contacts)
+        self._finish(step, arrays, contacts)
+
+    def _begin(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        """Bodies without joints and contacts."""
+        w, bodies, launch, count = self.workspace, self._tables["body"].struct, self._recorder.launch, self._structure.body_count
         taken = [arrays["body_q"], arrays["body_qd"], arrays["body_f"]]
-        launch(self._bodies.begin, s.body_count, [step, t["body"].struct, w.mechanism, self.model.gravity, *taken], [w.start])
-        inputs = [step, t["joint"].struct, t["joint_dof"].struct, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
-        launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        launch(self._bodies.begin, count, [step, bodies, w.mechanism, self.model.gravity, *taken], [w.start])
+        if contacts is not None and self.config.integrator == "moreau":
+            launch(self._bodies.place, count, [bodies, w.start], [w.middle])
 
-    def _solve(self, step: Step, arrays: dict[str, Any]) -> None:
+    def _linearise(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        """The rows of joints and contacts."""
+        w, t, s = self.workspace, self._tables, self._structure
+        joints = t["joint"].struct, t["joint_dof"].struct
+        inputs = [step, *joints, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
+        self._recorder.launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        self._problem.gather(step, joints, self._inputs(arrays), contacts, self._poses(arrays))
+
+    def _solve(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Twists at the end, and impulses."""
         w, s = self.workspace, self._structure
         inputs = [w.patterns, w.mechanism, w.start]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
-        self._problem.solve(step, (self._tables["joint"].struct, self._tables["joint_dof"].struct), self._inputs(arrays))
+        self._problem.solve(step, self._poses(arrays))
 
-    def _finish(self, step: Step, arrays: dict[str, Any]) -> None:
+    def _poses(self, arrays: dict[str, Any]) -> wp.array:
+        """The poses at which contacts are taken."""
+        return self.workspace.middle if self.config.integrator == "moreau" else arrays["body_q"]
+
+    def _finish(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Poses at the end, closed joints, and what goes into the state."""
         w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
         bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
@@ -150,6 +213,14 @@ class SolverKamino(SolverBase):
 
     # ---- what a step is given
 
+    def _detector(self) -> Detector:
+        """The solver's own detector, which is made when it is first needed."""
+        if self._own_detector is None:
+            config = self.config.collision_detector or CollisionDetectorConfig()
+            self._own_detector = launch_directly(Detector, self.model, config)
+            self._problem.contacts.materials.most = config.max_contacts_per_pair
+        return self._own_detector
+
     def _numbers(self, dt: float) -> Step:
         c, step = self.config, Step()
         constraints: Any = c.constraints
@@ -160,6 +231,10 @@ class SolverKamino(SolverBase):
         step.limit_compliance = int(constraints.limit_compliance)
         step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
         step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
+        step.contact_rate = _rate(constraints.gamma, constraints.contact_recovery_time, dt)
+        step.contact_speed, step.dead_zone = constraints.contact_recovery_speed, constraints.delta
+        step.contact_compliance = int(constraints.contact_compliance)
+        step.contact_time = -1.0 if constraints.contact_recovery_time is None else constraints.contact_recovery_time
         self._setting = tuple(getattr(step, name) for name in Step.vars)
         return step
 
@@ -255,6 +330,7 @@ class SolverKamino(SolverBase):
         self._call("pre_reset", state_out)
         selected = launch_directly(select_worlds, world_mask, worlds, w.everything, w.selected)
         rows = self._problem.rows
+        launch_directly(self._problem.contacts.forget, selected)
         kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
         self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
         self._call("post_reset", state_out)
@@ -280,11 +356,64 @@ class SolverKamino(SolverBase):
             launch_directly(self.workspace.read, self._structure)
             launch_directly(self._resetting.read)
 
+    def update_contacts(self, contacts: Any, state: Any) -> None:
+        """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
+
+        Forces [N] are those on the body of shape 1, torques [N m] those about the origin of the world. Rows without a contact have none.
+        After a step that was given no contacts the rows of the solver's own detector are written too.
+
+        Args:
+            contacts: The buffer that the last step was given, or any that takes the rows of the own detector.
+            state: The state at the end of that step.
+
+        Raises:
+            ValueError: ``contacts`` or ``state`` is missing, or the last step was given other contacts.
+            TypeError: ``contacts`` is no buffer of contacts.
+            RuntimeError: The buffer has too few rows.
+        """
+        rows = self._last_contacts
+        own = self._own_detector is not None and rows is self._own_detector.contacts
+        check_buffer(contacts, state, rows, own, captured_by_user(self.device))
+        if rows is None:
+            return
+        if own:
+            launch_directly(copy_rows, rows, contacts)
+        launch_directly(self._problem.contacts.read, contacts, state.body_q, *force_arrays(contacts))
+
     @property
-    def status(self) -> Status:
+    def metrics(self) -> SolutionMetrics | None:
+        """Residuals of the last step, measured when they are read; None unless ``config.compute_solution_metrics``, or before a step."""
+        if not self.config.compute_solution_metrics or self._last is None:
+            return None
+        return launch_directly(self._measure, *self._last)  # type: ignore[no-any-return]
+
+    def _measure(self, dt: float, arrays: dict[str, Any]) -> SolutionMetrics:
+        w, t, c = self.workspace, self._tables, self.config
+        given = [t["joint"].struct, t["body"].struct, self._inputs(arrays), w.end]
+        self._recorder.launch(self._joints.measure, self._structure.joint_count, given, [w.joints])
+        limits = t["joint_dof"].arrays["limit_lower"], t["joint_dof"].arrays["limit_upper"]
+        return measure_solution(self._problem, w, self._structure, limits, dt, c.angular_velocity_damping)
+
+    @property
+    def info(self) -> SolverInfo | None:
+        """The iterations of the last step; None unless ``config.collect_solver_info``, or before a step."""
+        if not self.config.collect_solver_info or self._last is None:
+            return None
+        return read_info(self._problem, self._structure.world_count, self.config.padmm.max_iterations)  # type: ignore[union-attr]
+
+    @property
+    def status(self) -> KaminoStatus:
         """How the last step went; reading it waits for the device."""
-        worlds = self._problem.report.world.numpy()
-        return Status(self._steps, {}, int(worlds["iterations"].max(initial=0)) if self._problem.capacity else 0)
+        problem, rows, overflow = self._problem, self._last_contacts, {}
+        worlds = problem.report.world.numpy() if problem.works else np.zeros(0, problem.report.world.numpy().dtype)
+        if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
+            overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
+        if problem.works and problem.most_rows() > problem.room:
+            overflow["rows of a world"] = (problem.most_rows(), problem.room)
+        iterations = int(worlds["iterations"].max(initial=0))
+        return KaminoStatus(
+            self._steps, overflow, iterations, measure=lambda: float(worlds["natural_map"].max(initial=0.0)), worlds=worlds
+        )
 
     def _call(self, name: str, *arguments: Any) -> None:
         callback = self._callbacks[name]

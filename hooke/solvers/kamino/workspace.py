@@ -64,6 +64,7 @@ class Workspace:
         self.inputs = JointInputs()
         self.everything = wp.full(s.world_count + 1, True, dtype=wp.bool, device=device)
         self.selected = wp.zeros(s.world_count + 1, dtype=wp.bool, device=device)
+        self.middle = wp.zeros(s.body_count, dtype=wp.transform, device=device)
         self.no_force = wp.zeros(s.body_count, dtype=wp.spatial_vector, device=device)
         self.spare: dict[str, wp.array] = {}
         self.read(structure)
