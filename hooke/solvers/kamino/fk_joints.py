@@ -8,6 +8,8 @@ where (p, R) is the pose of the child anchor relative to that of the parent; oth
 their rows are multiplied by a length.
 """
 
+from typing import Any
+
 import warp as wp
 
 from hooke.joints.dispatch import joint_transform
@@ -22,44 +24,47 @@ from hooke.solvers.kamino.fk_structure import TARGET, Chain
 __all__ = ["Anchors", "anchors_of", "unit_quaternion", "update_joint", "widened"]
 
 WELDED = wp.constant(TARGET)
+vec3d: Any = wp.vec3d
+quatd: Any = wp.quatd
+transformd: Any = wp.transformd
 
 
 @wp.struct
 class Anchors:
     """Relative pose of the anchors of a joint, axes of the parent's, and the levers of the child's on both bodies."""
 
-    x: wp.transformd
-    axes: wp.quatd
-    on_child: wp.vec3d
-    on_parent: wp.vec3d
-    coms: wp.vec3d
+    x: transformd
+    axes: quatd
+    on_child: vec3d
+    on_parent: vec3d
+    coms: vec3d
 
 
 @wp.func
 def widened(v: wp.vec3):
-    return wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+    return vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
 
 
 @wp.func
 def unit_quaternion(q: wp.quat):
-    return wp.normalize(wp.quatd(wp.float64(q[0]), wp.float64(q[1]), wp.float64(q[2]), wp.float64(q[3])))
+    return wp.normalize(quatd(wp.float64(q[0]), wp.float64(q[1]), wp.float64(q[2]), wp.float64(q[3])))
 
 
 @wp.func
-def anchors_of(joints: Joints, bodies: Bodies, com: wp.array(dtype=wp.vec3d), rotation: wp.array(dtype=wp.quatd), j: int):
+def anchors_of(joints: Joints, bodies: Bodies, com: wp.array(dtype=vec3d), rotation: wp.array(dtype=quatd), j: int):
     """The anchors of a joint."""
     f = Anchors()
     child, parent = joints.child[j], joints.parent[j]
     anchor, base = joints.X_c[j], joints.X_p[j]
     q = wp.float64(1.0) * rotation[child]
-    f.on_child = wp.quat_rotate(q, widened(wp.transform_get_translation(anchor) - bodies.com[child]))
+    f.on_child = wp.quat_rotate(q, widened(wp.transform_get_translation(anchor)) - widened(bodies.com[child]))
     end = q * unit_quaternion(wp.transform_get_rotation(anchor))
     local = widened(wp.transform_get_translation(base))
     f.axes = unit_quaternion(wp.transform_get_rotation(base))
     f.coms = wp.float64(1.0) * com[child]
     if parent >= 0:
         p = wp.float64(1.0) * rotation[parent]
-        local = wp.quat_rotate(p, widened(wp.transform_get_translation(base) - bodies.com[parent]))
+        local = wp.quat_rotate(p, widened(wp.transform_get_translation(base)) - widened(bodies.com[parent]))
         f.axes = p * f.axes
         f.coms = f.coms - com[parent]
     gap = f.coms + (f.on_child - local)
@@ -70,7 +75,7 @@ def anchors_of(joints: Joints, bodies: Bodies, com: wp.array(dtype=wp.vec3d), ro
 
 @wp.func
 def write_row(
-    j: int, i: int, anchors: Anchors, along: wp.vec3d, about: wp.vec3d, child: wp.array(dtype=Rows), parent: wp.array(dtype=Rows)
+    j: int, i: int, anchors: Anchors, along: vec3d, about: vec3d, child: wp.array(dtype=Rows), parent: wp.array(dtype=Rows)
 ):
     """Row i of a joint, from its parts in the axes of the parent anchor."""
     f, torque = wp.quat_rotate(anchors.axes, along), wp.quat_rotate(anchors.axes, about)
@@ -91,7 +96,7 @@ def update_joint(joints: Joints, bodies: Bodies, chain: Chain, space: FkSpace, j
     p, r = wp.transform_get_translation(anchors.x), wp.transform_get_rotation(anchors.x)
     one, zero = wp.float64(1.0), wp.float64(0.0)
     across = wp.mat33d(one, zero, zero, zero, one, zero, zero, zero, one)
-    c, turn = wp.vec3d(), wp.mat33d()
+    c, turn = vec3d(), wp.mat33d()
     if chain.kind[j] == WELDED:
         linear, angular = 0, 0
         goal = joint_transform(code, place, chain.axis, space.q)
@@ -102,19 +107,19 @@ def update_joint(joints: Joints, bodies: Bodies, chain: Chain, space: FkSpace, j
         along, about = bases_of_joint(place, chain.axis)
         p, across = linear_rows(along, p)
         c, turn = angular_rows(place, chain.axis, about, r)
-    error, largest, total = Row(), zero, zero
+    error, largest, total = Row(), wp.float64(0.0), wp.float64(0.0)
     row = int(0)
     for i in range(linear, 3):
         error[row] = p[i]
         largest = wp.max(largest, wp.abs(p[i]))
         total += p[i] * p[i]
-        write_row(j, row, anchors, across[i], wp.vec3d(), space.child, space.parent)
+        write_row(j, row, anchors, across[i], vec3d(), space.child, space.parent)
         row += 1
     for i in range(angular, 3):
         error[row] = length * c[i]
         largest = wp.max(largest, wp.abs(c[i]))
         total += length * length * c[i] * c[i]
-        write_row(j, row, anchors, wp.vec3d(), length * turn[i], space.child, space.parent)
+        write_row(j, row, anchors, vec3d(), length * turn[i], space.child, space.parent)
         row += 1
     space.error[j] = error
     return largest, total

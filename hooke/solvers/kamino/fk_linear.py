@@ -49,7 +49,7 @@ def is_tied(chain: Chain, option: FkOptions, b: int):
 
 @wp.func
 def way_from_reference(space: FkSpace, b: int):
-    """s of a body."""
+    """S of a body."""
     turned = rotation_vector(space.rotation[b] * wp.quat_inverse(space.reference_rotation[b]))
     return six(space.com[b] - space.reference_com[b], turned)
 

@@ -8,7 +8,7 @@ from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector, twist_angle
 from hooke.linalg.elimination import Patterns
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.kamino.fk_data import FkOptions, FkSpace, Targets
+from hooke.solvers.kamino.fk_data import FkOptions, FkSpace, Row, Targets
 from hooke.solvers.kamino.fk_joints import anchors_of, update_joint, widened
 from hooke.solvers.kamino.fk_linear import is_tied, lower_part
 from hooke.solvers.kamino.fk_structure import TARGET, Chain
@@ -110,7 +110,7 @@ def move(w: int, patterns: Patterns, mechanism: Mechanism, t: wp.float64, space:
     for n in range(patterns.size[k]):
         i = mechanism.item[patterns.of_place[k] + n]
         if i >= 0:
-            b, d = mechanism.body[w] + i, t * space.x[start + n]
+            b, d = mechanism.body[w] + i, wp.where(t > wp.float64(0.0), t * space.x[start + n], Row())
             space.com[b] = space.kept_com[b] + wp.vec3d(d[0], d[1], d[2])
             space.rotation[b] = wp.normalize(exponential(lower_part(d)) * space.kept_rotation[b])
 

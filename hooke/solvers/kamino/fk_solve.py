@@ -46,6 +46,7 @@ LEAST_MU, MOST_MU = wp.constant(wp.float64(1.0e-12)), wp.constant(wp.float64(1.0
 LEAST_DAMPING, MOST_DAMPING = wp.constant(wp.float64(1.0e-6)), wp.constant(wp.float64(1.0e2))
 FEWEST = wp.constant(wp.float64(1.0 / 16.0))  # of an increment, at most
 ONE = wp.constant(wp.float64(1.0))
+RATE_MU = wp.constant(wp.float64(1.0e-9))
 CLOSE_START, GO_ON, MEASURE, CLOSE_END, FINISHED = (wp.constant(k) for k in range(5))
 """Stages of a solve: assemble what is not, follow the targets, say how far they are, close the joints where they are."""
 
@@ -61,11 +62,9 @@ class Progress:
 
 
 @wp.func
-def relative_rates(
-    w: int, joints: Joints, patterns: Patterns, mechanism: Mechanism, chain: Chain, targets: Targets, space: FkSpace
-):
+def relative_rates(w: int, joints: Joints, mechanism: Mechanism, chain: Chain, targets: Targets, space: FkSpace):
     """Write into ``space.error`` how far the rates of all rows are from what they are to be; the largest."""
-    start, first, largest = patterns.node[w], mechanism.of_joint[patterns.kind[w]], wp.float64(0.0)
+    largest = wp.float64(0.0)
     for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
         if chain.kind[j] > 0:
             place, code = joint_place(chain.layout, j), joints.type[j]
@@ -221,14 +220,14 @@ def make_fk_kernel(sparse: bool) -> Any:
         forget_spin(w, mechanism, space)
         k, start = patterns.kind[w], patterns.node[w]
         for _pass in range(wp.where(option.tolerance > wp.float64(0.0), 2, 0)):  # the second takes what rounding left
-            relative_rates(w, joints, patterns, mechanism, chain, targets, space)
-            find_direction(w, patterns, mechanism, chain, option, LEAST_MU, wp.float64(0.0), wp.float64(0.0), space)
+            relative_rates(w, joints, mechanism, chain, targets, space)
+            find_direction(w, patterns, mechanism, chain, option, RATE_MU, wp.float64(0.0), wp.float64(0.0), space)
             for n in range(patterns.size[k]):
                 i = mechanism.item[patterns.of_place[k] + n]
                 if i >= 0:
                     b = mechanism.body[w] + i
                     space.twist[b] = space.twist[b] + space.x[start + n]
-        report.rate[w] = relative_rates(w, joints, patterns, mechanism, chain, targets, space)
+        report.rate[w] = relative_rates(w, joints, mechanism, chain, targets, space)
 
     @wp.kernel(enable_backward=False, module="unique", module_options=lane_options())
     def solve_worlds(

@@ -75,7 +75,7 @@ def make_fk_structure(s: Structure, actuated: np.ndarray) -> FkStructure:
         first = int(s.body_start[w])
         ends = [np.where(body[joints] < 0, NONE, body[joints] - first) for body in (s.parent, s.child)]
         base = int(s.base_body[w]) - first if s.base_body[w] >= 0 else NONE
-        parts = (s.immovable[bodies], is_root[bodies], acts[joints], actuated[joints], *ends, np.asarray([base]))
+        parts = (s.immovable[bodies], is_root[bodies], acts[joints], *ends, np.asarray([base]))
         key = b"|".join(part.tobytes() for part in parts)
         if key not in known:
             known[key] = _look_at(*parts)
@@ -97,7 +97,7 @@ def _places(start: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _look_at(
-    immovable: np.ndarray, is_root: np.ndarray, acts: np.ndarray, actuated: np.ndarray, parent: np.ndarray, child: np.ndarray, base: np.ndarray
+    immovable: np.ndarray, is_root: np.ndarray, acts: np.ndarray, parent: np.ndarray, child: np.ndarray, base: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Of a world: which joints are bridges, and the root of every body."""
     count = len(immovable)
@@ -262,7 +262,7 @@ def _lengths(tables: dict[str, Any], s: Structure) -> np.ndarray:
 
 
 def _coefficients(tables: dict[str, Any], f: FkStructure) -> np.ndarray:
-    """a and b of every follower."""
+    """Offset and factor of every follower."""
     found = np.zeros((len(f.kind), 2))
     for j in np.flatnonzero(f.leader >= 0).tolist():
         if f.mimic[j] < 0:

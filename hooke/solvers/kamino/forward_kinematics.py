@@ -86,6 +86,7 @@ class ForwardKinematics:
             setattr(self.report, name, wp.zeros(worlds, dtype=annotation.type.dtype, device=device))
         self._moves = wp.array((~structure.immovable).astype(np.int32), dtype=wp.int32, device=device)
         self._kernel = None if config is None else make_fk_kernel(config.use_sparsity)
+        self._options = None if config is None else make_options(config)
 
     @property
     def kernels(self) -> list[Any]:
@@ -136,7 +137,7 @@ class ForwardKinematics:
 
     def _solve(self, stage: int, selected: wp.array, targets: Targets) -> None:
         joints, bodies = (self._tables[name].struct for name in ("joint", "body"))
-        inputs = [stage, selected, joints, bodies, self._patterns, self._mechanism, self._chain, make_options(self.config), targets]
+        inputs = [stage, selected, joints, bodies, self._patterns, self._mechanism, self._chain, self._options, targets]
         self._recorder.launch(self._kernel, self.structure.structure.world_count, inputs, [self.space, self.report])
 
     def write(self, selected: wp.array, targets: Targets, arrays: dict[str, wp.array]) -> None:

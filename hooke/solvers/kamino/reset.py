@@ -123,7 +123,7 @@ class Resetting:
         self._nothing = {dtype: wp.zeros(0, dtype=dtype, device=recorder.device) for dtype in _DTYPES.values()}
         self._sources = (tables["body"].arrays["q"], tables["body"].arrays["qd"], tables["joint_coord"].arrays["q"])
         self._warned = False
-        self.kinematics = self._make() if config.use_fk_solver else None
+        self.kinematics: Any = self._make() if config.use_fk_solver else None
 
     @property
     def worlds(self) -> wp.array:
@@ -238,16 +238,19 @@ class Resetting:
         if all(given.get(name) is None for name in TARGETS):
             launch_directly(self._restore, state, selected, flags, success)
             return
-        targets, arrays = self._targets(state, given), {}
+        targets = self._targets(state, given)
+        arrays: dict[str, Any] = {}
         for name, (dtype, flag) in _STATE.items():
             value = getattr(state, name, None)
             wanted = value is not None and (flags is None or int(flags) & int(flag))
             arrays[name] = value if wanted else self._nothing[dtype]
         moved = given.get("joint_u") is not None or given.get("actuator_u") is not None
         whole = len(arrays["body_q"]) > 0
-        key = ("reset", targets.joints, targets.correction, moved, whole, None if flags is None else int(flags), self._versions())
-        key = (*key, pointers(targets, selected, success, state, *arrays.values()))
-        self._recorder.run(key, self._move, state, selected, targets, arrays, (flags, success, moved and whole, whole), kept)
+        numbers = (targets.joints, targets.correction, moved, whole, None if flags is None else int(flags), *self._versions())
+        fields = [getattr(targets, name) for name in Targets.vars]
+        owners = [selected, success, state, *arrays.values(), *(field for field in fields if isinstance(field, wp.array))]
+        key = ("reset", numbers, pointers(*owners))
+        self._recorder.run(key, self._move, state, selected, targets, arrays, (flags, success, moved, whole), kept)
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))

@@ -4,6 +4,8 @@ A root goes where it is asked to be, and all bodies of its component with it, as
 v = v_root + omega x (r - r_root). Forward kinematics begins there.
 """
 
+from typing import Any
+
 import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
@@ -19,6 +21,8 @@ from hooke.solvers.kamino.fk_structure import Chain
 from hooke.solvers.reset import is_selected
 
 __all__ = ["keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]
+
+vec3d: Any = wp.vec3d
 
 
 @wp.func
@@ -79,7 +83,7 @@ def place_bodies(
 def twist_of_root(joints: Joints, chain: Chain, targets: Targets, b: int):
     """The twist that a root is to have."""
     w, j = chain.body_world[b], chain.root_joint[b]
-    v, omega, given = wp.vec3d(), wp.vec3d(), int(0)
+    v, omega, given = vec3d(), vec3d(), int(0)
     base = b == chain.base[w]
     if base and targets.base_qd.shape[0] > 0:
         v, omega, given = widened(wp.spatial_top(targets.base_qd[w])), widened(wp.spatial_bottom(targets.base_qd[w])), 1
@@ -105,7 +109,7 @@ def spin_bodies(
     b = first_item(work, wp.tid())
     while b >= 0:
         if is_selected(selected, chain.body_world[b]):
-            root, u = 1 * chain.root[b], six(wp.vec3d(), wp.vec3d())
+            root, u = 1 * chain.root[b], six(vec3d(), vec3d())
             if root >= 0:
                 v, omega = twist_of_root(joints, chain, targets, root)
                 u = six(v + wp.cross(omega, space.com[b] - space.com[root]), omega)
@@ -139,7 +143,7 @@ def write_bodies(
 def near_of(targets: Targets, chain: Chain, c: int):
     """The coordinate that one is reported next to."""
     value, has = goal_of(targets, chain, c)
-    return wp.where(has == 1, value, wp.float64(targets.near[c]))
+    return wp.where(has == 1 and wp.isfinite(value), value, wp.float64(targets.near[c]))
 
 
 @wp.func
@@ -174,7 +178,7 @@ def write_joints(
                 for k in range(4):
                     found[place.linear + k] = wp.where(dot < wp.float64(0.0), -found[place.linear + k], found[place.linear + k])
             else:
-                angles, old = wp.vec3d(), wp.vec3d()
+                angles, old = vec3d(), vec3d()
                 for k in range(place.angular):
                     angles[k] = found[place.linear + k]
                     old[k] = near_of(targets, chain, first + k)
@@ -191,15 +195,15 @@ def write_joints(
                     value = reported(value, targets.correction)
                 if place.q + k < joint_q.shape[0]:
                     joint_q[place.q + k] = float(value)
-            u, base = space.twist[child], six(wp.vec3d(), wp.vec3d())
+            u, base = space.twist[child], six(vec3d(), vec3d())
             if parent >= 0:
                 base = wp.float64(1.0) * space.twist[parent]
-            arm, omega = wp.float64(1.0) * frames.on_child, wp.vec3d(base[3], base[4], base[5])
+            arm, omega = wp.float64(1.0) * frames.on_child, vec3d(base[3], base[4], base[5])
             lever = wp.float64(1.0) * frames.on_parent
             if is_at_com(code):
-                arm, lever = wp.vec3d(), wp.float64(1.0) * frames.coms
-            turn = wp.vec3d(u[3], u[4], u[5])
-            v = wp.vec3d(u[0], u[1], u[2]) + wp.cross(turn, arm) - wp.vec3d(base[0], base[1], base[2]) - wp.cross(omega, lever)
+                arm, lever = vec3d(), wp.float64(1.0) * frames.coms
+            turn = vec3d(u[3], u[4], u[5])
+            v = vec3d(u[0], u[1], u[2]) + wp.cross(turn, arm) - vec3d(base[0], base[1], base[2]) - wp.cross(omega, lever)
             v, omega = wp.quat_rotate_inv(frames.axes, v), wp.quat_rotate_inv(frames.axes, turn - omega)
             for k in range(freedoms):
                 if place.qd + k < joint_qd.shape[0]:

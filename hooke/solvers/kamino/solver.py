@@ -292,7 +292,7 @@ class SolverKamino(SolverBase):
 
     # ---- beside the step
 
-    def reset(
+    def reset(  # type: ignore[override]
         self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
         joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
     ) -> None:  # fmt: skip
