@@ -22,6 +22,7 @@ from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
 from hooke.solvers.kamino.contact_rows import make_contact_rows
+from hooke.solvers.kamino.fk_solve import make_fk_kernel
 from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
@@ -68,6 +69,7 @@ FACTORIES = {
     ],
     "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [*vars(make_inequality_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.fk_solve.make_fk_kernel": lambda: [make_fk_kernel(sparse) for sparse in (False, True)],
     "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
     "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [

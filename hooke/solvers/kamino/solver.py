@@ -24,11 +24,11 @@ from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
 from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
-from hooke.solvers.kamino.reset import Restoring, forget_joints
+from hooke.solvers.kamino.reset import TARGETS, Resetting
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
-from hooke.solvers.reset import restore, select_worlds
+from hooke.solvers.reset import check_mask, select_worlds
 from hooke.solvers.solver import SolverBase
 
 __all__ = ["SolverKamino"]
@@ -82,7 +82,7 @@ class SolverKamino(SolverBase):
         self._own_detector: Detector | None = None
         self._last_contacts: Any = None
         self._last: tuple[float, dict[str, Any]] | None = None
-        self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
+        self._resetting = launch_directly(Resetting, model, self._tables, self._structure, self.config, self._recorder)
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
@@ -290,35 +290,59 @@ class SolverKamino(SolverBase):
         return [
             *(k for group in groups for k in vars(group).values()),
             *self._problem.kernels,
-            forget_joints,
-            restore,
+            *self._resetting.kernels,
             *self._recorder.kernels,
         ]
 
     # ---- beside the step
 
-    def reset(self, state_out: Any, world_mask: Any = None, flags: Any = None) -> None:
-        """Bring selected worlds back to the model's initial state, and forget what is remembered of them.
+    def reset(  # type: ignore[override]
+        self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
+    ) -> None:  # fmt: skip
+        """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
+
+        Without targets that is the model's initial state. With ``base_q`` or ``base_u`` only, what hangs on the base moves as one rigid
+        body from where it is in ``state_out``; the one that is missing is the model's. With coordinates of joints, poses are found by
+        forward kinematics, and bodies rest unless velocities are given. All coordinates of joints are then those of the poses.
 
         Args:
             state_out: Changed in place; arrays that are None are skipped.
-            world_mask: Bool array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
-            flags: StateFlags of the arrays to restore; None is all of them.
+            world_mask: Bool or int8 array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
+            actuator_q: Coordinates of actuated joints [m or rad], float32 (actuated coordinates,). StateFlags in its place are ``flags``.
+            actuator_u: Velocities of actuated joints [m/s or rad/s], float32 (actuated degrees of freedom,).
+            joint_q: Coordinates of all joints, float32 (joint coordinates,); those of passive joints in loops are not used.
+            joint_u: Velocities of all joints, float32 (joint degrees of freedom,).
+            base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
+            base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
+            flags: StateFlags of the arrays to write; None is all of them.
+            success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
-            TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong.
+            TypeError: A mask or a target is not a Warp array of its type.
+            ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
+                coordinates.
+            RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
+        if isinstance(actuator_q, int):
+            actuator_q, flags = None, actuator_q
+        given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
+        w, worlds = self.workspace, self._structure.world_count
+        self._resetting.check(state_out, given, flags)
+        if success_mask is not None:
+            check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
-        launch_directly(self._reset, state_out, world_mask, flags)
+        selected = launch_directly(select_worlds, world_mask, worlds, w.everything, w.selected)
+        rows = self._problem.rows
+        launch_directly(self._problem.contacts.forget, selected)
+        kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
+        self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
-    def _reset(self, state: Any, world_mask: Any, flags: Any) -> None:
-        w, s = self.workspace, self._structure
-        selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
-        self._restoring.restore(state, selected, flags)
-        kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
-        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
+    @property
+    def forward_kinematics(self) -> Any:
+        """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
+        return self._resetting.kinematics if self.config.use_fk_solver else None
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -334,6 +358,7 @@ class SolverKamino(SolverBase):
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
+            launch_directly(self._resetting.read)
 
     def update_contacts(self, contacts: Any, state: Any) -> None:
         """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
