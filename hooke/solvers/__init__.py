@@ -1,6 +1,39 @@
 """Solvers: step a model in time."""
 
+from hooke.model.enums import ModelFlags as SolverNotifyFlags
+from hooke.solvers.kamino.config import JointCorrectionMode
+from hooke.solvers.kamino.config_parts import (
+    CollisionDetectorConfig,
+    ConstrainedDynamicsConfig,
+    ConstraintStabilizationConfig,
+    DVIAPGDConfig,
+    DVISolverConfig,
+    ForwardKinematicsSolverConfig,
+    LOXSolverConfig,
+    MaterialManagerConfig,
+    PADMMSolverConfig,
+)
+from hooke.solvers.kamino.ncp import NcpSolution, solve_ncp
+from hooke.solvers.kamino.solver import SolverKamino
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.solver import SolverVBD
 
-__all__ = ["SolverBase", "SolverVBD", "Status"]
+__all__ = [
+    "CollisionDetectorConfig",
+    "ConstrainedDynamicsConfig",
+    "ConstraintStabilizationConfig",
+    "DVIAPGDConfig",
+    "DVISolverConfig",
+    "ForwardKinematicsSolverConfig",
+    "JointCorrectionMode",
+    "LOXSolverConfig",
+    "MaterialManagerConfig",
+    "NcpSolution",
+    "PADMMSolverConfig",
+    "SolverBase",
+    "SolverKamino",
+    "SolverNotifyFlags",
+    "SolverVBD",
+    "Status",
+    "solve_ncp",
+]

@@ -18,6 +18,17 @@ from hooke.elements import ELEMENTS
 from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
+from hooke.solvers.kamino.body_motion import make_body_kernels
+from hooke.solvers.kamino.contact_memory import make_memory_kernels
+from hooke.solvers.kamino.contact_points import make_fill_points
+from hooke.solvers.kamino.contact_rows import make_contact_rows
+from hooke.solvers.kamino.fk_solve import make_fk_kernel
+from hooke.solvers.kamino.groups import make_group_rows
+from hooke.solvers.kamino.inequality import make_inequality_kernels
+from hooke.solvers.kamino.joint_rows import make_joint_kernels
+from hooke.solvers.kamino.ncp import make_solve_worlds
+from hooke.solvers.kamino.row_solve import make_solve_rows
+from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
@@ -29,6 +40,7 @@ from hooke.solvers.vbd.vertices import make_vertex_kernels
 from tests.architecture.source import decorator_names, functions, is_device_function, is_kernel, modules
 
 PAIR_KINDS = (VERTEX_TRIANGLE, EDGE_EDGE)
+SCALARS = (wp.float64, wp.float32)
 VIEWS = tuple(view for element in ELEMENTS for view in element.views)
 PATCH_VIEWS = tuple(view for element in ELEMENTS for view in element.patch_views or element.views)
 
@@ -45,6 +57,21 @@ FACTORIES = {
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
+    "hooke.solvers.kamino.contact_memory.make_memory_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.contact_rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.groups.make_group_rows": lambda: [make_group_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.row_solve.make_solve_rows": lambda: [make_solve_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
+        make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
+    ],
+    "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [*vars(make_inequality_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.fk_solve.make_fk_kernel": lambda: [make_fk_kernel(sparse) for sparse in (False, True)],
+    "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -88,15 +115,45 @@ NATIVE = {
     "clear_block": {1},
     "copy_block": {4},
     "eliminate_column": {7, 8, 9, 10},
-    "store_block": {3},
+    "factor_blocks": {2, 3},
+    "solve_blocks": {4},
+    "solve_eight": {8},
+    "put_column": {4},
+    "store_products": {7},
+    "store_compliance": {3},
+    "store_inertia": {4},
+    "store_block": {3, 5},
     "store_diagonal": {4},
     "substitute_back": {6},
     "take_number": {1},
+    "take_place": {1},
     "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
     "add_block": {2},
     "order_group": set(range(12, 22)),
+    "eliminate": {0},
+    "begin_factor": {0},
+    "finish_factor": {0},
+    "solve": {0},
+    "multiply": {0},
+    "substitute": {0},
+    "prepare": {0},
+    "guess": {0},
+    "right_side": {0},
+    "project": {0},
+    "advance": {0},
+    "power": {0},
+    "take_iterate": {0},
+    "classify": {0},
+    "assemble": {0},
+    "move": {0},
+    "copy": {0},
+    "clear_point": {0},
+    "evaluate_path": {0},
+    "shift": {0},
+    "project_point": {0},
+    "write": {3},
 }
 """Native functions that write, with the places of what they write."""
 

@@ -18,7 +18,7 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.math import IndexLanes, VectorL, add, gather_numbers, gather_vectors, mul, sub
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
-from hooke.solvers.vbd.reset import is_selected
+from hooke.solvers.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
 __all__ = ["ContactMaterial", "bind_rows", "body_pose", "count_rows", "forget_bodies", "forget_particles", "has_facets", "has_rows",

@@ -29,8 +29,8 @@ from hooke.joints.rotation import rotation_vector
 from hooke.math.memory import take_number
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies, Shapes
+from hooke.solvers.reset import is_selected
 from hooke.solvers.vbd.page_rows import PageBodyMotion, PageWrench, add_point
-from hooke.solvers.vbd.reset import is_selected
 from hooke.solvers.vbd.row_lists import sort_rows
 
 __all__ = [

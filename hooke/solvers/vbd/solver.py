@@ -16,6 +16,7 @@ from hooke.execution.recorder import Recorder, captured_by_user, launch_directly
 from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
+from hooke.solvers.reset import restore, select_worlds
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
@@ -29,7 +30,6 @@ from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
 from hooke.solvers.vbd.page_solve import PageBodies
 from hooke.solvers.vbd.predict import place_points, predict_vertices
-from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
 from hooke.solvers.vbd.shape_contacts import BodyPoses, ShapeContacts
 from hooke.solvers.vbd.surface_rows import SurfaceRows

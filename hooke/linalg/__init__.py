@@ -1,0 +1,1 @@
+"""Systems of equations that consist of small blocks."""
