@@ -60,6 +60,7 @@ class RigidBodies:
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
         self.contacts = self._make_contacts()
         self._began = wp.zeros(bodies, dtype=wp.transform, device=device)
+        wp.copy(workspace.body_q_prev, tables["body"].arrays["q"])
         self._no_wrench = wp.zeros(0, dtype=wp.spatial_vector, device=device)
         self.hard = wp.array(self._authored_hardness(), dtype=wp.int32, device=device)
         self.bind()
@@ -128,6 +129,12 @@ class RigidBodies:
         authored = getattr(getattr(self._model, "vbd", None), "joint_is_hard", None)
         if authored is not None:
             hard[:] = np.asarray(authored.numpy()).reshape(-1, 1)
+            wrong = np.flatnonzero((hard[:, 0] != 0) & (hard[:, 0] != 1))
+            if len(wrong):
+                name = self._tables["joint"].arrays["label"][wrong[0]]
+                raise ValueError(
+                    f"SolverVBD: expected vbd:joint_is_hard as 0 or 1, found {hard[wrong[0], 0]} at joint {name!r} (index {wrong[0]})"
+                )
         hard[np.isin(self._tables["joint"].arrays["type"].numpy(), _ELASTIC)] = 0
         return hard
 
