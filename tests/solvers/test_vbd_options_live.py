@@ -186,6 +186,16 @@ def test_arguments_that_act_on_joints(model, name):
         assert same(moved(model, **{name: value}), moved(model))
 
 
+@pytest.mark.parametrize(
+    "name", [*(n for n in ACTS_ON_JOINTS if n != "rigid_compliant_alm"), "iterations", "rigid_avbd_beta", "rigid_avbd_linear_beta"]
+)
+def test_arguments_that_act_on_joints_in_the_documented_formulation(name):
+    value, others = ACTS_ON_JOINTS.get(name, (5, {}))
+    others = {"rigid_compliant_alm": False, "iterations": 2, **others}
+    result = clamped(**{**others, name: value})
+    assert not same_bodies(result, clamped(**others)) and np.isfinite(result.body_q.numpy()).all()
+
+
 def sunk(**options):
     """The pose after a step of a box that has sunk into the ground."""
     builder = hooke.ModelBuilder()
