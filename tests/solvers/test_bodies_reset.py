@@ -54,10 +54,17 @@ def speeds(model, run):
 @FORMULATIONS
 def test_flags_choose_the_arrays(options):
     model = balls(1)
-    for flags, names in ((0, ()), (StateFlags.BODY_Q, ("body_q",)), (int(StateFlags.BODY_QD), ("body_qd",)),
-                         (StateFlags.JOINT_Q | StateFlags.JOINT_QD | StateFlags.PARTICLE_Q, ()), (None, ("body_q", "body_qd"))):  # fmt: skip
+    idle = StateFlags.JOINT_Q | StateFlags.JOINT_QD | StateFlags.PARTICLE_Q
+    bodies = "body_q", "body_qd"
+    for flags, names in (
+        (0, ()),
+        (StateFlags.BODY_Q, bodies[:1]),
+        (int(StateFlags.BODY_QD), bodies[1:]),
+        (idle, ()),
+        (None, bodies),
+    ):
         run = move(model, 3, DT, body_f=[(1.0, 2.0, 3.0, 0.0, 0.0, 0.0)], **options)
-        before = {name: getattr(run.state, name).numpy().copy() for name in ("body_q", "body_qd")}
+        before = {name: getattr(run.state, name).numpy().copy() for name in bodies}
         run.solver.reset(run.state, flags=flags)
         for name, value in before.items():
             wanted = getattr(model, name).numpy() if name in names else value

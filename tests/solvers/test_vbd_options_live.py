@@ -263,3 +263,27 @@ def test_attributes_that_are_changed_between_steps_of_bodies(stack, name):
     result = stacked(stack, change=lambda solver: setattr(solver, name, value), **others)
     assert not same_bodies(result, stacked(stack, **others))
     assert not same_bodies(result, stacked(stack, **others, **{name: value}))
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("alm", [True, False], ids=["default", "page"])
+def test_ramps_may_begin_at_nothing(stack, alm, beta):
+    """Seeds and stiffness of 0 are allowed: what begins at nothing ramps, and what has no stiffness does not act; all is finite."""
+    seeds = {f"rigid_{name}_k_start": 0.0 for name in ("contact", "joint_linear", "joint_angular")}
+    options = {"rigid_compliant_alm": alm, "rigid_avbd_beta": beta, **seeds}
+    for state in (clamped(**options), stacked(stack, **options), stacked(stack, rigid_contact_hard=False, **options)):
+        assert np.isfinite(state.body_q.numpy()).all() and np.abs(state.body_qd.numpy()).max() < 10.0
+    loose = clamped(rigid_compliant_alm=alm, rigid_joint_linear_ke=0.0, rigid_joint_angular_ke=0.0)
+    assert np.isfinite(loose.body_q.numpy()).all()
+    for law in ("anchored", "smoothed"):
+        builder = hooke.ModelBuilder()
+        builder.add_ground_plane(cfg=surface(mu=0.5))
+        add_cloth(builder, 0.02)
+        cloth = finalize(builder)
+        solver = SolverVBD(cloth, rigid_avbd_beta=beta, rigid_contact_k_start=0.0, particle_contact_friction=law)
+        state, other, contacts = cloth.state(), cloth.state(), cloth.contacts()
+        for _ in range(30):
+            cloth.collide(state, contacts)
+            solver.step(state, other, None, contacts, DT)
+            state, other = other, state
+        assert np.isfinite(state.particle_q.numpy()).all()

@@ -48,7 +48,7 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "particle_rest_shape_contact_exclusion_radius": (">= 0 m", lambda value: value >= 0.0),
     "rigid_avbd_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
     "rigid_avbd_linear_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
-    "rigid_contact_k_start": ("> 0 N/m", lambda value: value > 0.0),
+    "rigid_contact_k_start": (">= 0 N/m", lambda value: value >= 0.0),
     "rigid_avbd_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_joint_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_contact_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
