@@ -140,3 +140,34 @@ def test_a_kinematic_body_may_be_held_and_moved():
     a, other = model.state(), model.state()
     SolverVBD(model).step(a, other, None, None, 0.01)
     np.testing.assert_array_equal(other.body_q.numpy(), model.body_q.numpy())
+
+
+@FORMULATIONS
+@pytest.mark.parametrize("name", ["target_ke", "target_kd", "limit_ke", "limit_kd", "stiffness", "damping", "armature", "friction",
+                                  "effort_limit", "velocity_limit"])  # fmt: skip
+def test_values_that_were_written_into_a_model(options, name):
+    """Below zero or no number: refused by name at the start and with a notice, before a step."""
+    b = hooke.ModelBuilder()
+    links = [b.add_link(mass=1.0, inertia=np.eye(3)) for _ in range(2)]
+    b.add_articulation([b.add_joint_revolute(-1, links[0]), b.add_joint_revolute(links[0], links[1], label="elbow")])
+    model = finalize(b)
+    solver, array = SolverVBD(model, **options), getattr(model, f"joint_{name}")
+    good = array.numpy().copy()
+    for value in (-0.5, np.nan):
+        array.assign(np.array([good[0], value], np.float32))
+        for call in (
+            lambda: SolverVBD(model, **options),
+            lambda: solver.notify_model_changed(hooke.ModelFlags.JOINT_DOF_PROPERTIES),
+        ):
+            with pytest.raises(
+                ValueError, match=rf"joint 'elbow' \(index 1\), dof 0: joint_{name} is {value}.*expected values >= 0"
+            ):
+                call()
+    array.assign(good)
+    solver.notify_model_changed(hooke.ModelFlags.JOINT_DOF_PROPERTIES)
+    model.joint_limit_lower.assign([-1.0, 2.0])
+    model.joint_limit_upper.assign([1.0, 1.0])
+    with pytest.raises(
+        ValueError, match=r"'elbow' \(index 1\), dof 0: expected joint_limit_lower <= joint_limit_upper, found \[2.0, 1.0\]"
+    ):
+        SolverVBD(model, **options)

@@ -8,7 +8,7 @@ from hooke.model.motion import quat_rotate
 from hooke.solvers import SolverVBD
 from tests.support import finalize
 
-from .bodies import Dof, at, bar, coordinates, gaps, move
+from .bodies import Dof, at, bar, coordinates, gaps, move, spin_of
 
 DT = 1.0 / 600.0
 FORMULATIONS = pytest.mark.parametrize("options", [{}, {"rigid_compliant_alm": False}], ids=["default", "page"])
@@ -137,3 +137,48 @@ def test_no_joint_of_the_page_makes_momentum(count):
     motion = move(model, 200, DT, rigid_compliant_alm=False, iterations=40)
     after = (model.body_mass.numpy()[:, None] * motion.qd[:, :3]).sum(axis=0)
     assert np.abs(after - before).max() < 2e-3 * np.abs(model.body_qd.numpy()[:, :3]).sum() and gaps(motion)[1:].max() < 5e-3
+
+
+@FORMULATIONS
+def test_a_joint_that_is_switched_on_again_closes(options):
+    """Below 1 mm while it is on, above 5 mm when it was off, and closing after that."""
+    b = hooke.ModelBuilder()
+    b.add_articulation([b.add_joint_ball(-1, bar(b, (0.3, 0.0, 0.0), 0.6, mass=0.5), child_xform=at(-0.3, 0.0, 0.0))])
+    model, run, found = finalize(b), None, []
+    for enabled in (True, False, True):
+        model.joint_enabled.assign([enabled])
+        more = {} if run is None else {"state": run.state, "solver": run.solver}
+        run = move(model, 60, DT, **more, **options)
+        found.append(gaps(run)[0])
+    assert found[0] < 1e-3 and found[1] > 5e-3 and found[2] < 0.5 * found[1]
+
+
+@FORMULATIONS
+def test_drives_count_from_where_the_coordinates_are(options):
+    """A hinge that begins at 0.5 rad and is driven to 0.8 rad ends there."""
+    b = hooke.ModelBuilder(gravity=0.0)
+    link = bar(b, (0.3, 0.0, 0.0), 0.6)
+    b.add_articulation([b.add_joint_revolute(-1, link, axis=2, child_xform=at(-0.3, 0.0, 0.0), target_ke=200.0, target_kd=20.0)])
+    model = finalize(b)
+    model.joint_q.assign([0.5])
+    hooke.eval_fk(model, model.joint_q, model.joint_qd, model)
+    model.joint_target_q.assign([0.8])
+    run = move(model, 600, DT, **options)
+    assert coordinates(run)[0][0] == pytest.approx(0.8, abs=1e-3)
+
+
+@FORMULATIONS
+def test_the_effort_of_a_free_joint_acts_on_its_parent(options):
+    """Force and torque between the centres of mass of two bodies: what one gets the other loses, also of angular momentum."""
+    b = hooke.ModelBuilder(gravity=0.0)
+    first = b.add_link(mass=2.0, inertia=0.2 * np.eye(3), com=(0.1, 0.0, 0.0))
+    second = b.add_link(xform=at(1.0, 0.5, 0.0), mass=1.0, inertia=0.1 * np.eye(3), com=(0.0, 0.2, 0.0))
+    b.add_articulation([b.add_joint_free(first), b.add_joint_free(second, parent=first)])
+    model = finalize(b)
+    control = model.control()
+    effort = np.array([0.0] * 6 + [1.0, -2.0, 0.5, 0.3, 0.2, -0.4], np.float32)
+    control.joint_f.assign(effort)
+    run = move(model, 20, DT, control=control, **options)
+    assert np.allclose(run.qd[1, :3], 20 * DT * effort[6:9], atol=1e-3) and np.abs(run.qd[1, 3:]).max() > 0.05
+    spin, linear = spin_of(run)
+    assert np.abs(linear).max() < 5e-4 and np.abs(spin).max() < 5e-4  # velocities of the page are differences of positions

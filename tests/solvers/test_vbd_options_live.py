@@ -1,6 +1,7 @@
 """Field report "options live": every argument of SolverVBD, set to an extreme, changes the result or raises, or is exempt by name."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -287,3 +288,13 @@ def test_ramps_may_begin_at_nothing(stack, alm, beta):
             solver.step(state, other, None, contacts, DT)
             state, other = other, state
         assert np.isfinite(state.particle_q.numpy()).all()
+
+
+@pytest.mark.parametrize("name", [name for name in ACTS_ON_PAGE if "stick" in name])
+def test_thresholds_of_sticking_say_where_they_do_not_act(stack, name):
+    """By default there is nothing to freeze: another threshold is warned of and changes nothing; 0 is what is done anyway."""
+    with pytest.warns(UserWarning, match=f"{name} will have no effect"):
+        result = stacked(stack, rigid_compliant_alm=True, **{name: 1.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same_bodies(result, stacked(stack, rigid_compliant_alm=True, **{name: 0.0}))

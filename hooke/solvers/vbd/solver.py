@@ -110,7 +110,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         rigid_avbd_contact_alpha: As ``rigid_avbd_alpha``, of what bodies have got into each other; None takes that.
         rigid_contact_hard: Bodies do not get into each other. False: their shapes give way as springs and dampers.
         rigid_contact_history: Of the documented formulation: contacts that are matched keep their forces. By default they always do.
-        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation takes contacts to stick.
+        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation (and only it) takes contacts to stick.
         rigid_contact_stick_freeze_translation_eps: Motion [m] per step below which it holds bodies that stick where they were.
         rigid_contact_stick_freeze_angular_eps: The same of rotations [rad].
         rigid_body_contact_buffer_size: Accepted; lists of contacts have room for all.
