@@ -246,3 +246,51 @@ def test_a_twist_turns_the_other_end():
     q = move(model, 240, 1.0 / 60.0, each=each).q
     tip = q[-1, :3] + 0.5 * h * tangents(q)[-1]
     assert np.linalg.norm(tip - [(count - 1) * h, -h, 0.0]) < 0.1 * h
+
+
+# ---- field reports
+
+
+def pinned_cable(damping, count=12):
+    """A straight cable of a metre along X, pinned at both ends, that sags by its weight."""
+    b, h, links, joints = hooke.ModelBuilder(), LENGTH / count, [], []
+    for i in range(count):
+        links.append(bar(b, ((i + 0.5) * h, 0.0, 0.0), h, 0.002, 0.2 * h))
+        ends = {"parent_xform": at(h / 2 if i else 0.0, 0.0, 0.0), "child_xform": at(-h / 2, 0.0, 0.0)}
+        if i:
+            joints.append(b.add_joint_cable(links[i - 1], links[i], stretch_stiffness=4e4, stretch_damping=damping,
+                                            bend_stiffness=STIFFNESS / h, bend_damping=0.1 * damping, **ends))  # fmt: skip
+        else:
+            joints.append(b.add_joint_ball(-1, links[i], **ends))
+    b.add_articulation(joints)
+    b.add_joint_ball(-1, links[-1], parent_xform=at(LENGTH, 0.0, 0.0), child_xform=at(h / 2, 0.0, 0.0))
+    return finalize(b)
+
+
+def test_damping_is_not_stiffness():
+    """A pinned cable with a damping of 0, 1 and 10 sags by the same, 1 %, and that of a beam: 5 w L^4 / 384 E I, 2 %."""
+    sags = [-move(pinned_cable(damping), 400, 0.1).q[:, 2].min() for damping in (0.0, 1.0, 10.0)]
+    assert np.ptp(sags) < 0.01 * sags[0]
+    assert sags[0] == pytest.approx(5.0 * 12 * 0.002 * GRAVITY / (384.0 * STIFFNESS), rel=0.02)
+
+
+@pytest.mark.parametrize("lengths", [[1.0] * 5, [1.0] * 10, [1.0] * 20, [1.0, 8.0] * 5, [8.0, 1.0] * 5, [1, 1, 2, 2, 4, 4, 8, 8, 4, 2]],
+                         ids=["5", "10", "20", "1:8", "8:1", "graded"])  # fmt: skip
+def test_segments_of_any_length_make_the_same_cantilever(lengths):
+    """Field report "resolution": a rod of a metre with a load at its end, of equal and of unequal segments, bends by F L^3 / 3 E I, 2 %."""
+    lengths = np.array(lengths, float) / np.sum(lengths)
+    b, points = hooke.ModelBuilder(gravity=0.0), np.concatenate([[0.0], np.cumsum(lengths)])
+    rod = hooke.Rod(
+        points=np.stack([points, 0.0 * points, 0.0 * points], axis=1), radius=0.01, youngs_modulus=1e8, poissons_ratio=0.3
+    )
+    b.add_rod(rod=rod)
+    model = finalize(b)
+    model.body_flags.assign([int(hooke.BodyFlags.KINEMATIC), *[int(hooke.BodyFlags.DYNAMIC)] * (len(lengths) - 1)])
+    stiffness, free = 1e8 * np.pi * 0.01**4 / 4.0, 1.0 - 0.5 * lengths[0]  # the clamp reaches to the middle of the first segment
+    force = 0.01 * 3.0 * stiffness / free**3
+    wrench = np.zeros((len(lengths), 6))
+    wrench[-1, 2], wrench[-1, 4] = -force, force * lengths[-1] / 2
+    model.joint_target_kd.assign(0.05 * model.joint_target_ke.numpy())
+    q = move(model, 300, 0.1, body_f=wrench).q
+    tip = q[-1, :3] + 0.5 * lengths[-1] * tangents(q, 2)[-1]
+    assert -tip[2] == pytest.approx(force * free**3 / (3.0 * stiffness), rel=0.02)

@@ -7,6 +7,7 @@ import hooke
 from hooke.model.motion import compose
 from hooke.scenes import (
     box_stack,
+    cable_pile,
     cable_twist,
     cantilever_cable,
     card_house,
@@ -82,6 +83,14 @@ def test_cables_sink_as_the_elastica():
         last = max(i for i, label in enumerate(labels) if label.startswith(f"cable_{k}_"))
         tip = compose(q[-1, last], (0.0, 0.0, 0.25 / 19.5, 0.0, 0.0, 0.0, 1.0))[2]
         assert 0.6 - tip == pytest.approx(drop, rel=0.02), radius
+
+
+def test_a_pile_of_cables_stays_a_pile():
+    """Two layers of 12 mm: above the ground, within its width and 0.1 m, and nearly at rest after two seconds."""
+    wide = 0.5 * 0.6 + 0.1
+    _, q = play(cable_pile(layers=2, cables=3, segments=12, length=0.6, radius=0.012), seconds=2.0)
+    assert q[:, :, 2].min() > 0.012 - 1e-3 and np.abs(q[-1, :, :2]).max() < wide
+    assert np.linalg.norm(q[-1, :, :3] - q[-10, :, :3], axis=1).max() < 1e-3
 
 
 def test_twisted_cables_lie_around_each_other():

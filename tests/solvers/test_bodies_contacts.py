@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import warp as wp
 
 import hooke
 from hooke import config
@@ -325,6 +326,34 @@ def test_runs_repeat_whatever_the_workers(monkeypatch):
     for q, qd in found[1:]:
         assert np.array_equal(q, found[0][0])
         assert np.array_equal(qd, found[0][1])
+
+
+def test_forty_boxes_repeat_with_any_number_of_workers(monkeypatch):
+    """Field report "repeatability": a pile of forty, twice with one worker and with two and four."""
+    found = []
+    for workers in (1, 1, 2, 4):
+        monkeypatch.setattr(config, "workers", workers)
+        run = Run(heap(40)).step(40)
+        found.append((run.q, run.qd))
+    for q, qd in found[1:]:
+        assert np.array_equal(q, found[0][0]) and np.array_equal(qd, found[0][1])
+
+
+def test_a_capture_of_the_first_steps_of_a_heap_equals_the_eager_run():
+    """(A30; field report "capture") Contacts found and solved in a graph."""
+    model = heap()
+    eager = Run(model).step(40)
+    pipeline = hooke.CollisionPipeline(model)
+    solver, contacts, a, b = SolverVBD(model), pipeline.contacts(), model.state(), model.state()
+    with wp.ScopedCapture(device="cpu") as capture:
+        for state, other in ((a, b), (b, a)):
+            pipeline.collide(state, contacts)
+            solver.step(state, other, None, contacts, eager.dt)
+    for _ in range(20):
+        wp.capture_launch(capture.graph)
+    assert np.array_equal(a.body_q.numpy(), eager.q.astype(np.float32)) and np.array_equal(
+        a.body_qd.numpy(), eager.qd.astype(np.float32)
+    )
 
 
 def test_reset_forgets_contacts():

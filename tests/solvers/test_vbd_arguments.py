@@ -22,8 +22,13 @@ SEED_ARGUMENTS = {
     "particle_edge_contact_buffer_size": 64, "particle_collision_detection_interval": 0, "particle_edge_parallel_epsilon": 1e-5,
     "particle_enable_tile_solve": True, "particle_topological_contact_filter_threshold": 2,
     "particle_rest_shape_contact_exclusion_radius": 0.0, "particle_external_vertex_contact_filtering_map": None,
-    "particle_external_edge_contact_filtering_map": None, "particle_contact_friction": "anchored", "rigid_compliant_alm": True,
-    "deterministic": None,
+    "particle_external_edge_contact_filtering_map": None, "rigid_avbd_alpha": 0.95, "rigid_avbd_joint_alpha": None,
+    "rigid_avbd_contact_alpha": None, "rigid_avbd_beta": 0.0, "rigid_avbd_linear_beta": None, "rigid_avbd_angular_beta": None,
+    "rigid_avbd_gamma": 0.999, "rigid_contact_hard": True, "rigid_contact_history": False, "rigid_contact_stick_motion_eps": 1e-4,
+    "rigid_contact_stick_freeze_translation_eps": 1e-4, "rigid_contact_stick_freeze_angular_eps": 1e-4, "rigid_contact_k_start": 1e2,
+    "rigid_body_contact_buffer_size": 64, "rigid_body_particle_contact_buffer_size": 256, "rigid_joint_linear_ke": 1e5,
+    "rigid_joint_angular_ke": 1e5, "rigid_joint_linear_k_start": 1e2, "rigid_joint_angular_k_start": 1e1, "rigid_joint_linear_kd": 0.0,
+    "rigid_joint_angular_kd": 0.0, "deterministic": None,
 }  # fmt: skip
 
 
@@ -35,6 +40,9 @@ def model():
 def test_documented_arguments_and_defaults():
     found = {name: p.default for name, p in inspect.signature(SolverVBD.__init__).parameters.items()}
     assert SEED_ARGUMENTS.items() <= found.items()
+    own = {"particle_contact_friction": "anchored", "particle_self_contact_ownership": "feature", "particle_acceleration": None,
+           "particle_tolerance": 0.0, "rigid_compliant_alm": True}  # fmt: skip
+    assert found == {"self": inspect.Parameter.empty, "model": inspect.Parameter.empty, **SEED_ARGUMENTS, **own}
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -58,7 +66,8 @@ def test_documented_arguments_and_defaults():
     ("rigid_avbd_alpha", 1.5), ("rigid_avbd_joint_alpha", -0.1), ("rigid_avbd_gamma", 2.0), ("rigid_avbd_angular_beta", -1.0),
     ("rigid_joint_linear_ke", -1.0), ("rigid_joint_angular_ke", float("nan")), ("rigid_joint_linear_k_start", -1.0),
     ("rigid_joint_angular_k_start", float("inf")), ("rigid_joint_linear_kd", float("nan")), ("rigid_joint_angular_kd", "none"),
-    ("rigid_compliant_alm", 1),
+    ("rigid_compliant_alm", 1), ("rigid_avbd_beta", -1.0), ("rigid_avbd_beta", float("inf")), ("rigid_avbd_linear_beta", -1e-3),
+    ("rigid_avbd_alpha", float("nan")), ("rigid_avbd_contact_alpha", 1.01), ("rigid_contact_k_start", -1.0),
 ])  # fmt: skip
 def test_values_out_of_range_are_named(model, name, value):
     with pytest.raises(ValueError, match=name) as error:
@@ -71,6 +80,8 @@ def test_values_out_of_range_are_named(model, name, value):
     ("particle_enable_tile_solve", np.True_), ("particle_collision_detection_interval", -1),
     ("particle_collision_detection_interval", np.int32(7)), ("particle_topological_contact_filter_threshold", 0),
     ("particle_rest_shape_contact_exclusion_radius", 0), ("particle_edge_parallel_epsilon", 0.0), ("deterministic", None),
+    ("rigid_contact_k_start", 0.0), ("rigid_joint_linear_k_start", 0.0), ("rigid_joint_linear_ke", 0.0), ("rigid_avbd_alpha", 1.0),
+    ("rigid_avbd_gamma", 0.0), ("rigid_joint_linear_kd", -1.0), ("rigid_body_contact_buffer_size", 0),
     *[("deterministic", mode) for mode in getattr(wp, "DeterministicMode", ())],
 ])  # fmt: skip
 def test_values_that_are_accepted(model, name, value):

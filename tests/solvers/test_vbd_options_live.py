@@ -1,6 +1,7 @@
 """Field report "options live": every argument of SolverVBD, set to an extreme, changes the result or raises, or is exempt by name."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -186,6 +187,16 @@ def test_arguments_that_act_on_joints(model, name):
         assert same(moved(model, **{name: value}), moved(model))
 
 
+@pytest.mark.parametrize(
+    "name", [*(n for n in ACTS_ON_JOINTS if n != "rigid_compliant_alm"), "iterations", "rigid_avbd_beta", "rigid_avbd_linear_beta"]
+)
+def test_arguments_that_act_on_joints_in_the_documented_formulation(name):
+    value, others = ACTS_ON_JOINTS.get(name, (5, {}))
+    others = {"rigid_compliant_alm": False, "iterations": 2, **others}
+    result = clamped(**{**others, name: value})
+    assert not same_bodies(result, clamped(**others)) and np.isfinite(result.body_q.numpy()).all()
+
+
 def sunk(**options):
     """The pose after a step of a box that has sunk into the ground."""
     builder = hooke.ModelBuilder()
@@ -253,3 +264,37 @@ def test_attributes_that_are_changed_between_steps_of_bodies(stack, name):
     result = stacked(stack, change=lambda solver: setattr(solver, name, value), **others)
     assert not same_bodies(result, stacked(stack, **others))
     assert not same_bodies(result, stacked(stack, **others, **{name: value}))
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("alm", [True, False], ids=["default", "page"])
+def test_ramps_may_begin_at_nothing(stack, alm, beta):
+    """Seeds and stiffness of 0 are allowed: what begins at nothing ramps, and what has no stiffness does not act; all is finite."""
+    seeds = {f"rigid_{name}_k_start": 0.0 for name in ("contact", "joint_linear", "joint_angular")}
+    options = {"rigid_compliant_alm": alm, "rigid_avbd_beta": beta, **seeds}
+    for state in (clamped(**options), stacked(stack, **options), stacked(stack, rigid_contact_hard=False, **options)):
+        assert np.isfinite(state.body_q.numpy()).all() and np.abs(state.body_qd.numpy()).max() < 10.0
+    loose = clamped(rigid_compliant_alm=alm, rigid_joint_linear_ke=0.0, rigid_joint_angular_ke=0.0)
+    assert np.isfinite(loose.body_q.numpy()).all()
+    for law in ("anchored", "smoothed"):
+        builder = hooke.ModelBuilder()
+        builder.add_ground_plane(cfg=surface(mu=0.5))
+        add_cloth(builder, 0.02)
+        cloth = finalize(builder)
+        solver = SolverVBD(cloth, rigid_avbd_beta=beta, rigid_contact_k_start=0.0, particle_contact_friction=law)
+        state, other, contacts = cloth.state(), cloth.state(), cloth.contacts()
+        for _ in range(30):
+            cloth.collide(state, contacts)
+            solver.step(state, other, None, contacts, DT)
+            state, other = other, state
+        assert np.isfinite(state.particle_q.numpy()).all()
+
+
+@pytest.mark.parametrize("name", [name for name in ACTS_ON_PAGE if "stick" in name])
+def test_thresholds_of_sticking_say_where_they_do_not_act(stack, name):
+    """By default there is nothing to freeze: another threshold is warned of and changes nothing; 0 is what is done anyway."""
+    with pytest.warns(UserWarning, match=f"{name} will have no effect"):
+        result = stacked(stack, rigid_compliant_alm=True, **{name: 1.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same_bodies(result, stacked(stack, rigid_compliant_alm=True, **{name: 0.0}))

@@ -210,7 +210,7 @@ def test_order_of_rows_and_growing_buffers():
 @pytest.mark.parametrize(("name", "value"), [
     ("rigid_avbd_beta", -1.0), ("rigid_avbd_beta", float("nan")), ("rigid_avbd_beta", float("inf")), ("rigid_avbd_beta", None),
     ("rigid_avbd_beta", "soft"), ("rigid_avbd_linear_beta", -1.0), ("rigid_avbd_linear_beta", float("nan")),
-    ("rigid_contact_k_start", 0.0), ("rigid_contact_k_start", -5.0), ("rigid_contact_k_start", float("nan")),
+    ("rigid_contact_k_start", -1e-3), ("rigid_contact_k_start", -5.0), ("rigid_contact_k_start", float("nan")),
     ("rigid_contact_k_start", float("inf")), ("rigid_contact_k_start", None),
 ])  # fmt: skip
 def test_values_out_of_range_are_named(name, value):

@@ -16,6 +16,7 @@ from hooke.model.motion import compose, inverse_pose
 from hooke.solvers.vbd.body_balance import measure_balance
 from hooke.solvers.vbd.body_contacts import BodyContacts
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
+from hooke.solvers.vbd.check_bodies import check_dof_values
 from hooke.solvers.vbd.hysteresis import find_hysteresis, remember_bends
 from hooke.solvers.vbd.island_solve import Turn, restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
@@ -60,6 +61,7 @@ class RigidBodies:
         self._memory = allocate(JointMemory, joints, device, coordinates=coordinates, applied=applied)
         self.contacts = self._make_contacts()
         self._began = wp.zeros(bodies, dtype=wp.transform, device=device)
+        wp.copy(workspace.body_q_prev, tables["body"].arrays["q"])
         self._no_wrench = wp.zeros(0, dtype=wp.spatial_vector, device=device)
         self.hard = wp.array(self._authored_hardness(), dtype=wp.int32, device=device)
         self.bind()
@@ -71,6 +73,7 @@ class RigidBodies:
 
     def bind(self) -> None:
         """Which bodies move and which joints connect them; rest poses, mimics, hysteresis."""
+        check_dof_values(self._model, self._tables)
         self._recorder.forget()
         columns = {name: self._tables["joint"].arrays[name] for name in ("type", "parent", "child")} if self._joint_count else {}
         joints = {name: array.numpy() for name, array in columns.items()}
@@ -128,6 +131,12 @@ class RigidBodies:
         authored = getattr(getattr(self._model, "vbd", None), "joint_is_hard", None)
         if authored is not None:
             hard[:] = np.asarray(authored.numpy()).reshape(-1, 1)
+            wrong = np.flatnonzero((hard[:, 0] != 0) & (hard[:, 0] != 1))
+            if len(wrong):
+                name = self._tables["joint"].arrays["label"][wrong[0]]
+                raise ValueError(
+                    f"SolverVBD: expected vbd:joint_is_hard as 0 or 1, found {hard[wrong[0], 0]} at joint {name!r} (index {wrong[0]})"
+                )
         hard[np.isin(self._tables["joint"].arrays["type"].numpy(), _ELASTIC)] = 0
         return hard
 

@@ -54,6 +54,8 @@ def measure_balance(
                     total += wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
             radius = wp.sqrt(0.5 * wp.trace(bodies.inertia[b]) / bodies.mass[b])
             size = wp.max(wp.length(wp.spatial_top(total)), wp.length(wp.spatial_bottom(total)) / radius)
+            if not (wp.isfinite(motion.com[b]) and wp.isfinite(motion.velocity[b])):
+                size = wp.nan  # the ways of a step may be finite all the same
         imbalance[b] = size
         b = next_item(work, b)
 

@@ -22,7 +22,7 @@ import warp as wp
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.rotation import skew
 from hooke.model.contacts import RigidRows
-from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.body_motion import BodyMotion, turned
 
 __all__ = [
     "BOTH", "LIVE", "NEAR", "RESTS", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
@@ -150,11 +150,18 @@ def may_move(motion: BodyMotion, b: int):
 
 @wp.func
 def moved_point(motion: BodyMotion, b: int, lever: wp.vec3):
-    """The way d + phi x r of a point; the vector part of a turn, twice, is phi but for its third power."""
+    """The way d + phi x r of a point; the vector part of a turn, twice, is phi but for its third power.
+
+    That of a body which the caller moves is known, and exact.
+    """
     way = wp.vec3(0.0)
     if b >= 0:
         turn = motion.turn[b]
-        way = motion.way[b] + wp.where(turn[3] < 0.0, -2.0, 2.0) * wp.cross(wp.vec3(turn[0], turn[1], turn[2]), lever)
+        way = motion.way[b]
+        if motion.moves[b] != 0:
+            way += wp.where(turn[3] < 0.0, -2.0, 2.0) * wp.cross(wp.vec3(turn[0], turn[1], turn[2]), lever)
+        else:
+            way += turned(turn, lever)
     return way
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from hooke.execution.recorder import captured_by_user
 from hooke.geometry.coloring import find_conflict
 from hooke.model.check import check_coloring
 
-__all__ = ["Swaps", "check_arrays", "check_colors", "check_step"]
+__all__ = ["Swaps", "check_arrays", "check_colors", "check_notice", "check_step"]
 
 
 def check_colors(model: Any, tables: dict[str, Any], active: list[Any]) -> list[wp.array]:
@@ -68,6 +69,12 @@ def _check_material(model: Any) -> None:
         value = getattr(model, name)
         if not 0.0 <= value < math.inf:
             raise ValueError(f"SolverVBD.step: expected model.{name} >= 0 and finite, found {value!r}")
+
+
+def check_notice(flags: int, device: Any) -> None:
+    """Refuse a notice of changes during a capture: what follows from it is found out on the host."""
+    if flags and captured_by_user(device):
+        raise RuntimeError("SolverVBD.notify_model_changed: called during a capture; call it before the capture begins")
 
 
 def check_arrays(where: str, state: Any, fields: tuple[str, ...], rows: int, noun: str, device: Any) -> None:

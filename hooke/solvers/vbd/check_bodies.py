@@ -6,19 +6,41 @@ import warnings
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from hooke.geometry.coloring import find_conflict
 from hooke.joints import JOINTS
 from hooke.model.check import check_coloring
-from hooke.model.enums import BodyFlags, ShapeFlags
-from hooke.model.tables import UNLIMITED
+from hooke.model.enums import BodyFlags, JointTargetMode, ShapeFlags
+from hooke.model.tables import JOINT_DOF, UNLIMITED
 from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
 
-__all__ = ["check_bodies", "is_joint_of", "meets_particles"]
+__all__ = ["check_bodies", "check_dof_values", "idle_on_page", "is_joint_of", "meets_particles"]
+
+NO_EFFORT_LIMIT = 1.0e6
+"""The default of ``effort_limit``, which does not act."""
 
 _ELASTIC = [int(kind.code) for kind in JOINTS if kind.strain is not None]
 _FREE = [int(kind.code) for kind in JOINTS if kind.at_com and kind.strain is None and not kind.one_sided]
 _BALLS = [int(kind.code) for kind in JOINTS if kind.quaternion and not kind.at_com]
+_DISTANCES = [int(kind.code) for kind in JOINTS if kind.one_sided]
+_LIMITS = ("limit_lower", "limit_upper")
+_PASSIVE = ("stiffness", "damping", "armature", "friction", "velocity_limit", "effort_limit")
+_IDLE = (
+    (_FREE, ("target_ke", "target_kd", *_PASSIVE, *_LIMITS)),
+    (_DISTANCES, ("target_ke", "target_kd", *_PASSIVE)),
+    (_ELASTIC, (*_PASSIVE, *_LIMITS)),
+    (_BALLS, ("velocity_limit", *_LIMITS)),
+)
+"""Kinds of joints, and columns of their degrees of freedom that do not act on them."""
+
+_SAYS_SOMETHING = {
+    **{name: lambda value: value != 0.0 for name in ("target_ke", "target_kd", "stiffness", "damping", "armature", "friction")},
+    **{name: lambda value: np.abs(value) < UNLIMITED for name in _LIMITS},
+    "velocity_limit": lambda value: value < NO_VELOCITY_LIMIT,
+    "effort_limit": lambda value: value < NO_EFFORT_LIMIT,
+}
+"""Where values of such a column would mean something."""
 
 
 def check_bodies(model: Any, tables: dict[str, Any], moved_by_another: bool) -> bool:
@@ -111,23 +133,68 @@ def _check_joints(model: Any, tables: dict[str, Any]) -> None:
 
 
 def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, Any]) -> None:
-    """Say that free and distance joints have no drives and passive forces, and that neither they nor quaternions have limits."""
-    types, starts = arrays["type"].numpy(), model.joint_qd_start.numpy()
-    idle = np.isin(types, _FREE) | np.isin(types, [int(kind.code) for kind in JOINTS if kind.one_sided])
-    bounded = np.abs(dofs["limit_lower"].numpy()) < UNLIMITED
-    bounded |= np.abs(dofs["limit_upper"].numpy()) < UNLIMITED
-    limited = dofs["velocity_limit"].numpy() < NO_VELOCITY_LIMIT
-    names = ("target_ke", "target_kd", "stiffness", "damping", "armature", "friction")
-    values = {name: dofs[name].numpy() for name in names if dofs[name] is not None}
-    for j in np.flatnonzero(idle | np.isin(types, _BALLS)).tolist():
-        rows = slice(int(starts[j]), int(starts[j + 1]) if j + 1 < len(starts) else None)
-        found = [name for name, value in values.items() if idle[j] and value[rows].any()]
-        found += ["limit_lower, limit_upper"] if not idle[j] and bounded[rows].any() else []
-        found += ["velocity_limit"] if limited[rows].any() else []
-        if found:
-            text = ", ".join(f"joint_{name}" for name in found)
-            warnings.warn(f"SolverVBD: {text} of joint {arrays['label'][j]!r} (index {j}) do not act on its kind", stacklevel=6)
-            return
+    """Say what is set of a degree of freedom whose kind of joint has no such thing; docs/guide/joints.md has the table."""
+    types, starts = arrays["type"].numpy(), np.append(model.joint_qd_start.numpy()[: len(arrays["type"])], len(dofs["friction"]))
+    owner = np.repeat(np.arange(len(types)), np.diff(starts))
+    values = {name: dofs[name].numpy() for name in _SAYS_SOMETHING if dofs[name] is not None}
+    found = []
+    for kinds, names in _IDLE:
+        of_kinds = np.isin(types[owner], kinds)
+        for name in names:
+            hit = owner[of_kinds & _SAYS_SOMETHING[name](values[name])] if name in values else []
+            found += [(int(j), name) for j in np.unique(hit)]
+    if found:
+        first = min(found)[0]
+        text = ", ".join(f"joint_{name}" for j, name in found if j == first)
+        more = len({j for j, _name in found}) - 1
+        others = f", nor do some of {more} other joint{'s' * (more > 1)}" if more else ""
+        warnings.warn(
+            f"SolverVBD: {text} of joint {arrays['label'][first]!r} (index {first}) do not act on its kind{others}", stacklevel=6
+        )
+
+
+def check_dof_values(model: Any, tables: dict[str, Any]) -> None:
+    """Refuse values of degrees of freedom that mean nothing: written into a model, or of another package, nobody has looked at them.
+
+    Raises:
+        ValueError: One is below its minimum or no number, or a lower limit is above the upper one.
+    """
+    dofs = tables["joint_dof"]
+    values = {column.name: dofs.arrays[column.name] for column in JOINT_DOF.columns}
+    values = {name: array.numpy() for name, array in values.items() if isinstance(array, wp.array) and len(array)}
+    for column in JOINT_DOF.columns:
+        if column.minimum is not None and column.name in values:
+            wrong = np.flatnonzero(~(values[column.name] >= column.minimum))
+            if len(wrong):
+                found = f"joint_{column.name} is {values[column.name][wrong[0]]} {column.unit}, expected values >= {column.minimum}"
+                raise ValueError(f"SolverVBD: {_dof_name(model, tables, wrong[0])}: {found}")
+    if "limit_lower" in values and "limit_upper" in values:
+        wrong = np.flatnonzero(~(values["limit_lower"] <= values["limit_upper"]))
+        if len(wrong):
+            bounds = [float(values[name][wrong[0]]) for name in _LIMITS]
+            raise ValueError(
+                f"SolverVBD: {_dof_name(model, tables, wrong[0])}: expected joint_limit_lower <= joint_limit_upper, found {bounds}"
+            )
+
+
+def _dof_name(model: Any, tables: dict[str, Any], dof: int) -> str:
+    starts = model.joint_qd_start.numpy()[: tables["joint"].count]
+    joint = int(np.searchsorted(starts, dof, side="right")) - 1
+    return f"joint {tables['joint'].arrays['label'][joint]!r} (index {joint}), dof {dof - starts[joint]}"
+
+
+def idle_on_page(model: Any, types: np.ndarray, dofs: dict[str, Any]) -> list[str]:
+    """What is set of degrees of freedom and does not act in the documented formulation: names of columns."""
+    values = {name: array.numpy() for name, array in dofs.items() if isinstance(array, wp.array)}
+    found = [name for name in _PASSIVE if name in values and _SAYS_SOMETHING[name](values[name]).any()]
+    owner = np.repeat(
+        np.arange(len(types)), np.diff(np.append(model.joint_qd_start.numpy()[: len(types)], len(values["target_ke"])))
+    )
+    ke, driven = values["target_ke"] != 0.0, (values["target_ke"] != 0.0) | (values["target_kd"] != 0.0)
+    found += ["target_ke, joint_target_kd of balls"] if (driven & np.isin(types[owner], _BALLS)).any() else []
+    mode = values["target_mode"]
+    ignored = ((mode == int(JointTargetMode.VELOCITY)) & ke) | ((mode == int(JointTargetMode.EFFORT)) & driven)
+    return found + (["target_mode"] if (ignored & ~np.isin(types[owner], _ELASTIC)).any() else [])
 
 
 def meets_particles(tables: dict[str, Any], solved: bool) -> bool:

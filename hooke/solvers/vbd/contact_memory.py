@@ -25,6 +25,7 @@ from hooke.solvers.vbd.body_contacts import (
     keep_load,
     live_count,
     may_move,
+    moved_point,
     penalty_of,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion, rotation_of
@@ -73,11 +74,23 @@ def point_velocity(motion: BodyMotion, b: int, lever: wp.vec3):
 
 @wp.func
 def arm_of(bodies: Bodies, motion: BodyMotion, b: int, point: wp.vec3):
-    """From the centre of mass of a body to a point of its frame; of the world the point itself."""
+    """From the centre of mass of a body to a point of its frame, where rows were found; of the world the point itself.
+
+    Before a step bodies that forces move are at its start, and those that the caller moves at its end.
+    """
     arm = point
     if b >= 0:
-        arm = wp.quat_rotate(motion.rotation[b], point - bodies.com[b])
+        arm = wp.quat_rotate(motion.turn[b] * motion.rotation[b], point - bodies.com[b])
     return arm
+
+
+@wp.func
+def com_of(motion: BodyMotion, b: int):
+    """The centre of mass of a body where rows were found; of the world its origin."""
+    com = wp.vec3(0.0)
+    if b >= 0:
+        com = motion.com[b] + motion.way[b]
+    return com
 
 
 @wp.func
@@ -130,20 +143,25 @@ def fall_of(bodies: Bodies, gravity: wp.array(dtype=wp.vec3), b: int, dt: float)
 
 @wp.func
 def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: RigidRows, r: int, a: int, b: int):
-    """Where the bodies of a row meet: at the middle between both surfaces."""
+    """Where the bodies of a row meet: at the middle between both surfaces, where the row was found.
+
+    What the caller moves has arrived there already. Its lever is that of the point which was there at the start, since that one goes along
+    with what lies on it; the separation at the start is from where it was then.
+    """
     n = rows.normal[r]
+    com0, com1 = com_of(motion, a), com_of(motion, b)
     arm0 = arm_of(bodies, motion, a, rows.point0[r]) + rows.margin0[r] * n
     arm1 = arm_of(bodies, motion, b, rows.point1[r]) - rows.margin1[r] * n
-    between = wp.vec3(0.0)
-    if b >= 0:
-        between = between + motion.com[b]
+    between = (com1 - com0) + (arm1 - arm0)
+    lever0, lever1 = arm0 + 0.5 * between, arm1 - 0.5 * between
     if a >= 0:
-        between = between - motion.com[a]
-    between = between + (arm1 - arm0)
+        lever0 += com0 - motion.com[a]
+    if b >= 0:
+        lever1 += com1 - motion.com[b]
     contacts.normal[r] = n
-    contacts.lever0[r] = arm0 + 0.5 * between
-    contacts.lever1[r] = arm1 - 0.5 * between
-    contacts.gap[r] = wp.dot(n, between)
+    contacts.lever0[r] = lever0
+    contacts.lever1[r] = lever1
+    contacts.gap[r] = wp.dot(n, between - (moved_point(motion, b, lever1) - moved_point(motion, a, lever0)))
 
 
 @wp.func
@@ -173,9 +191,17 @@ def begin_row(contacts: BodyContacts, motion: BodyMotion, r: int, a: int, b: int
 
 
 @wp.func
-def fill_row(contacts: BodyContacts, shapes: Shapes, options: ContactOptions, r: int, s: int, t: int):
-    """Material of a row, and how deep it may stay."""
-    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(-contacts.gap[r], 0.0), 0.0)
+def fill_row(
+    contacts: BodyContacts, shapes: Shapes, options: ContactOptions, motion: BodyMotion, r: int, pair: wp.vec2i, met: wp.vec2i
+):
+    """Material of a row, and how deep it may stay.
+
+    Only what is deep both where the caller took a body from and where to: the ways of points on a drum that turns lead out of its surface.
+    """
+    s, t = met[0], met[1]
+    way = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+    depth = -contacts.gap[r] - wp.max(wp.dot(contacts.normal[r], way), 0.0)
+    contacts.aim[r] = wp.where(options.hard != 0, options.alpha * wp.max(depth, 0.0), 0.0)
     contacts.most[r] = mix_stiffness(shapes.material_ke[s], shapes.material_ke[t])
     contacts.damping[r] = mix_damping(shapes.material_kd[s], shapes.material_kd[t])
     contacts.mu[r] = mix_friction(shapes.material_mu[s], shapes.material_mu[t])
@@ -206,7 +232,7 @@ def begin_contacts(
                     gain = gain_of(motion, a, b)
                     reach, around = way_to_close(contacts, motion, r, a, b, wp.max(fall, dt * dt * gain), dt)
                     if contacts.gap[r] <= around:
-                        fill_row(contacts, shapes, options, r, s, t)
+                        fill_row(contacts, shapes, options, motion, r, wp.vec2i(a, b), wp.vec2i(s, t))
                         n = contacts.normal[r]
                         w = inverse_mass(bodies, motion, a, n, contacts.lever0[r])
                         contacts.mass[r] = 1.0 / (w + inverse_mass(bodies, motion, b, n, contacts.lever1[r]))

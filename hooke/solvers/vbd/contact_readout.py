@@ -105,6 +105,15 @@ class ContactForces:
     workspace: Any
     _readout: Any = None
 
+    @property
+    def body_q_prev(self) -> wp.array:
+        """Poses of bodies at the end of the last step, transform (bodies,); before the first those of the model. Not to be written.
+
+        From these the documented formulation (``rigid_compliant_alm=False``) counts velocities, and both that of kinematic bodies; after a
+        reset from the input of the next step. For :meth:`collect_rigid_contact_forces` clone it before the step, which advances it.
+        """
+        return self.workspace.body_q_prev
+
     def collect_rigid_contact_forces(
         self, body_q: wp.array, body_q_prev: wp.array | None, contacts: Contacts | None, dt: float
     ) -> tuple[wp.array, wp.array, wp.array, wp.array, wp.array, wp.array]:

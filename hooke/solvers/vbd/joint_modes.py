@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -74,20 +75,25 @@ class JointModes:
             RuntimeError: Called during a capture.
         """
         count = self._tables["joint"].count
-        if not 0 <= joint_index < count:
-            raise ValueError(f"set_joint_constraint_mode: expected a joint from 0 to {count - 1}, found {joint_index}")
+        if not _is_index(joint_index) or not 0 <= joint_index < count:
+            raise ValueError(f"set_joint_constraint_mode: expected a joint from 0 to {count - 1}, found {joint_index!r}")
         arrays = self._tables["joint"].arrays
         kind = joint_kind(arrays["type"].numpy()[joint_index])
         has = _structural_slots(kind, arrays["dof_dim"].numpy()[joint_index])
-        if slot is not None and slot not in has:
+        if slot is not None and (not _is_index(slot) or slot not in has):
             name = arrays["label"][joint_index]
             raise ValueError(
-                f"set_joint_constraint_mode: joint {name!r} (index {joint_index}, {kind.name}) has the structural slots {has}, found {slot}"
+                f"set_joint_constraint_mode: joint {name!r} (index {joint_index}, {kind.name}) has the structural slots {has}, "
+                f"found {slot!r}"
             )
         if captured_by_user(self.device):
             raise RuntimeError("set_joint_constraint_mode: called during a capture; call it before")
         if self._rigid is not None:
             launch_directly(self._rigid.set_hardness, joint_index, has if slot is None else [slot], bool(hard))
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _structural_slots(kind: Any, dim: Any) -> list[int]:

@@ -48,7 +48,7 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "particle_rest_shape_contact_exclusion_radius": (">= 0 m", lambda value: value >= 0.0),
     "rigid_avbd_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
     "rigid_avbd_linear_beta": (">= 0 N/m^2", lambda value: value >= 0.0),
-    "rigid_contact_k_start": ("> 0 N/m", lambda value: value > 0.0),
+    "rigid_contact_k_start": (">= 0 N/m", lambda value: value >= 0.0),
     "rigid_avbd_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_joint_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
     "rigid_avbd_contact_alpha": ("from 0 to 1", lambda value: 0.0 <= value <= 1.0),
@@ -66,12 +66,19 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
 }
 """Arguments that are finite numbers: what is expected, in words and as a test."""
 
+_ON_PAGE = (
+    "rigid_contact_stick_motion_eps",
+    "rigid_contact_stick_freeze_translation_eps",
+    "rigid_contact_stick_freeze_angular_eps",
+)
+"""Arguments that act in the documented formulation only."""
+
 _PAIR_SETTINGS = ("ke", "kd", "kf", "mu", "cohesion", "adhesion", "grid")
 """Attributes ``particle_*`` of a model for contact between loose particles."""
 
 
 def check_options(constructor: Any, given: dict[str, Any]) -> None:
-    """Refuse values out of range, and options of what the solver does not do yet.
+    """Refuse values out of range, and say which have no effect.
 
     Args:
         constructor: ``SolverVBD.__init__``, whose signature holds the defaults.
@@ -105,6 +112,13 @@ def check_options(constructor: Any, given: dict[str, Any]) -> None:
     if given["particle_acceleration"] not in (None, *ACCELERATIONS):
         found = given["particle_acceleration"]
         raise ValueError(f"SolverVBD: expected particle_acceleration as None or one of {list(ACCELERATIONS)}, found {found!r}")
+    idle = [name for name in _ON_PAGE if given["rigid_compliant_alm"] and given[name] not in (0.0, defaults[name])]
+    if idle:
+        warnings.warn(
+            f"SolverVBD: {', '.join(idle)} will have no effect: only the documented formulation (rigid_compliant_alm=False) takes "
+            "contacts to stick below such ways; by default friction holds without",
+            stacklevel=4,
+        )
 
 
 def _is_number(value: Any) -> bool:

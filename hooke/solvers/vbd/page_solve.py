@@ -27,7 +27,7 @@ from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.body_motion import begin_bodies
-from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
+from hooke.solvers.vbd.check_bodies import idle_on_page
 from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions
 from hooke.solvers.vbd.joint_rows import begin_joints
 from hooke.solvers.vbd.page_contacts import PageContacts, PageLoads, is_resting
@@ -276,25 +276,7 @@ class PageBodies(RigidBodies):
         """Rest rotations are those of ``model.body_q``, rest angles ``model.joint_q``."""
         arrays, dofs = self._tables["joint"].arrays, self._tables["joint"].arrays["dof_dim"].numpy()
         types = arrays["type"].numpy()
-        if np.isin(types, _REFUSED).any():
-            j = int(np.flatnonzero(np.isin(types, _REFUSED))[0])
-            raise NotImplementedError(
-                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) is a distance joint or a rod, which the "
-                "documented formulation does not solve; leave the default True"
-            )
-        if len(self._mimics.follower):
-            j = int(self._mimics.follower.numpy()[0])
-            raise NotImplementedError(
-                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) follows another, which the documented "
-                "formulation does not solve; leave the default True"
-            )
-        dofs_of = self._tables["joint_dof"].arrays
-        found = [name for name in ("stiffness", "damping", "armature", "friction") if dofs_of[name].numpy().any()]
-        found += ["effort_limit"] if (dofs_of["effort_limit"].numpy() < 1.0e6).any() else []
-        found += ["velocity_limit"] if (dofs_of["velocity_limit"].numpy() < NO_VELOCITY_LIMIT).any() else []
-        if found:
-            names = ", ".join(f"joint_{name}" for name in found)
-            warnings.warn(f"SolverVBD(rigid_compliant_alm=False): {names} do not act in the documented formulation", stacklevel=8)
+        self._check_joints(types)
         poses = np.vstack([self._tables["body"].arrays["q"].numpy(), np.array([[0, 0, 0, 0, 0, 0, 1]], np.float32)]).astype(
             np.float64
         )
@@ -309,6 +291,26 @@ class PageBodies(RigidBodies):
             angle[j, 3 : 3 + angular] = q[start + linear : start + linear + angular]
         self._page_memory.angle.assign(angle)
 
+    def _check_joints(self, types: np.ndarray) -> None:
+        """Refuse kinds that are not solved, and say what does not act."""
+        arrays = self._tables["joint"].arrays
+        if np.isin(types, _REFUSED).any():
+            j = int(np.flatnonzero(np.isin(types, _REFUSED))[0])
+            raise NotImplementedError(
+                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) is a distance joint or a rod, which the "
+                "documented formulation does not solve; leave the default True"
+            )
+        if len(self._mimics.follower):
+            j = int(self._mimics.follower.numpy()[0])
+            raise NotImplementedError(
+                f"SolverVBD(rigid_compliant_alm=False): joint {arrays['label'][j]!r} (index {j}) follows another, which the documented "
+                "formulation does not solve; leave the default True"
+            )
+        found = idle_on_page(self._model, types, self._tables["joint_dof"].arrays)
+        if found:
+            names = ", ".join(f"joint_{name}" for name in found)
+            warnings.warn(f"SolverVBD(rigid_compliant_alm=False): {names} do not act in the documented formulation", stacklevel=9)
+
     def contact_loads(self, contacts: Any, body_q: Any, body_q_prev: Any, dt: float) -> tuple[wp.array, wp.array] | None:
         """The force [N] on body 1 of every row of the buffer of the last step, and where it acts [m]; None if that has not solved them.
 
@@ -317,8 +319,8 @@ class PageBodies(RigidBodies):
         return self.contacts.read(contacts, body_q, body_q_prev, dt)
 
     def measure_imbalance(self, contacts: Any, dt: float) -> float:
-        """0: sweeps with penalties end where their number ends, and what they leave is not measured."""
-        return 0.0
+        """0, or no number after poses that are none: sweeps end where their number ends, and what they leave is not measured."""
+        return 0.0 if np.isfinite(self._workspace.body_q_prev.numpy()).all() else float("nan")
 
     @property
     def kernels(self) -> list[Any]:

@@ -19,7 +19,7 @@ from hooke.model.model import model_tables
 from hooke.solvers.reset import restore, select_worlds
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.bodies import RigidBodies
-from hooke.solvers.vbd.check import Swaps, check_arrays, check_step
+from hooke.solvers.vbd.check import Swaps, check_arrays, check_notice, check_step
 from hooke.solvers.vbd.check_bodies import check_bodies, meets_particles
 from hooke.solvers.vbd.contact_readout import ContactForces
 from hooke.solvers.vbd.contacts import ContactMaterial, forget_bodies, forget_particles, has_facets
@@ -110,11 +110,10 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         rigid_avbd_contact_alpha: As ``rigid_avbd_alpha``, of what bodies have got into each other; None takes that.
         rigid_contact_hard: Bodies do not get into each other. False: their shapes give way as springs and dampers.
         rigid_contact_history: Of the documented formulation: contacts that are matched keep their forces. By default they always do.
-        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation takes contacts to stick.
+        rigid_contact_stick_motion_eps: Slip [m] per step below which the documented formulation (and only it) takes contacts to stick.
         rigid_contact_stick_freeze_translation_eps: Motion [m] per step below which it holds bodies that stick where they were.
         rigid_contact_stick_freeze_angular_eps: The same of rotations [rad].
         rigid_body_contact_buffer_size: Accepted; lists of contacts have room for all.
-        rigid_body_particle_contact_buffer_size: Accepted.
 
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
@@ -389,9 +388,11 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
 
         Raises:
             TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong, or those of an array of ``state``; then nothing was changed.
+            ValueError: Its length or device is wrong, or those of an array of ``state``, or that is None; then nothing was changed.
         """
         wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
+        if state is None:
+            raise ValueError("SolverVBD.reset: expected a state, found None; flags=0 leaves it as it is")
         launch_directly(self._reset, state, world_mask, wanted)
         self._swaps.forget()
 
@@ -431,6 +432,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         hysteresis are read in every step.
         """
         flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
+        check_notice(flags, self.device)
         if flags & ModelFlags.MODEL_PROPERTIES:
             launch_directly(self._bind_elements)
         if flags & ModelFlags.SHAPE_PROPERTIES and self._rigid is not None:
@@ -543,7 +545,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     def _check_growth(self, rows: int, room: int, what: str = "") -> None:
         if captured_by_user(self.device):
             raise RuntimeError(
-                f"SolverVBD: these contacts have room for {rows} rows{what}, the solver for {room}, which cannot grow "
+                f"SolverVBD: these contacts have room for {rows} rows{what}, the solver for {max(0, room)}, which cannot grow "
                 "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
             )
 
