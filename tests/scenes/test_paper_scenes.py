@@ -64,9 +64,10 @@ def test_a_tower_of_cards_stands():
 
 
 @pytest.mark.slow
-def test_twenty_storeys_of_cards_stand():
-    _, q, _ = play(card_tower(), seconds=3.0)
-    assert np.linalg.norm(q[:, :, :3] - q[0, :, :3], axis=2).max() < 3e-3
+def test_twenty_storeys_of_cards_stand_for_ten_seconds():
+    _, q, _ = play(card_tower())
+    assert len(q[0]) == 100 and len(q) == 601
+    assert np.linalg.norm(q[:, :, :3] - q[0, :, :3], axis=2).max() < 5e-4
 
 
 def test_the_gripper_holds_the_cube():
