@@ -32,10 +32,8 @@ GRAVITY = 9.81
 def joint_gap(model: Any, pose: np.ndarray) -> float:
     """The largest distance [m] of the two anchors of a joint that holds something, at poses (n, 7) of the bodies."""
     world = np.vstack([pose.astype(np.float64), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)])
-    ends = [
-        compose(world[body.numpy()], anchor.numpy().astype(np.float64))[:, :3]
-        for body, anchor in ((model.joint_parent, model.joint_X_p), (model.joint_child, model.joint_X_c))
-    ]
+    sides: Any = ((model.joint_parent, model.joint_X_p), (model.joint_child, model.joint_X_c))
+    ends = [compose(world[body.numpy()], anchor.numpy().astype(np.float64))[:, :3] for body, anchor in sides]
     held = model.joint_type.numpy() != int(hooke.JointType.FREE)
     return float(np.linalg.norm(ends[0] - ends[1], axis=1)[held].max())
 
@@ -45,7 +43,8 @@ def _poses(scene: Scene, seconds: float, options: dict[str, Any]) -> tuple[Any, 
     scene.builder.color()
     model = scene.builder.finalize(device="cpu")
     solver = SolverVBD(model, iterations=scene.iterations, **options)
-    state, other = model.state(), model.state()
+    state: Any = model.state()
+    other: Any = model.state()
     poses = [state.body_q.numpy().copy()]
     for _ in range(round(seconds * scene.fps)):
         solver.step(state, other, None, None, 1.0 / scene.fps)
@@ -115,7 +114,7 @@ def draw(path: Path, seconds: float = 10.0) -> None:
     axes.plot([], [], "--", color="gray", label="coloured sweeps (rigid_compliant_alm=False)")
     axes.set(xlabel="time [s]", ylabel="constraint error [m]", xlim=(0.0, seconds), ylim=(1.0e-8, 1.0e2))
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8, loc="center right")
+    axes.legend(fontsize=8, loc="upper right")
     figure.tight_layout()
     figure.savefig(path, pil_kwargs={"optimize": True})
 

@@ -10,7 +10,7 @@ from hooke.scenes.scene import Scene
 __all__ = ["card_tower"]
 
 
-def card_tower(storeys: int = 20, lean: float = 20.0, mu: float = 0.8, thickness: float = 3.0e-4) -> Scene:
+def card_tower(storeys: int = 20, lean: float = 8.0, mu: float = 0.8, thickness: float = 3.0e-4) -> Scene:
     """Storeys of two pairs of leaning playing cards under one board each, as high as wanted; all of it touches exactly.
 
     A scene of Giles, Diaz, Yuksel, Augmented Vertex Block Descent, 2025.

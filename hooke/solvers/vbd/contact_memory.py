@@ -17,6 +17,7 @@ from hooke.solvers.vbd.body_contacts import (
     BOTH,
     LIVE,
     NEAR,
+    RESTS,
     SURELY,
     TINY,
     BodyContacts,
@@ -339,6 +340,17 @@ def set_penalties(work: Work, motion: BodyMotion, options: ContactOptions, dt: f
         block = next_item(work, block)
 
 
+@wp.func
+def rests(contacts: BodyContacts, motion: BodyMotion, r: int):
+    """Whether the iterations of a step ended with the bodies of a row where they belong: its force is then no guess."""
+    pair, still = contacts.body[r], int(1)
+    for side in range(2):
+        if may_move(motion, pair[side]):
+            if contacts.whole[pair[side]] != RESTS:
+                still = 0
+    return still != 0
+
+
 @wp.kernel(enable_backward=False)
 def finish_contacts(
     work: Work, rows: RigidRows, motion: BodyMotion, dt: float, contacts: BodyContacts, past: ContactPast
@@ -354,9 +366,11 @@ def finish_contacts(
             past.feature[r] = feature_of(rows, r)
             past.shape[r] = wp.vec2i(rows.shape0[r], rows.shape1[r])
             past.normal[r] = contacts.normal[r]
-            most = SURELY * (contacts.blow[r] + contacts.began[r])
             trusted = contacts.trust[r] * contacts.load[r]
-            past.force[r] = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
+            if not rests(contacts, motion, r):
+                most = SURELY * (contacts.blow[r] + contacts.began[r])
+                trusted = wp.min(1.0, most / wp.max(wp.length(trusted), TINY)) * trusted
+            past.force[r] = trusted
         block = next_item(work, block)
 
 
