@@ -205,6 +205,62 @@ def test_followers_follow():
     assert state.joint_qd.numpy() == pytest.approx([0.5, -1.0], abs=1e-6)
 
 
+def test_reset_by_configuration():
+    """The form of version 1.8: joints and bases as the state has them, or not."""
+    model, kinds = walker(), SolverKamino.ResetConfig
+    solver, state = with_fk(model), model.state()
+    q = np.array([1, 2, 3, *HALF, 0.4, *HALF, 5, 6, 7, 0, 0, 0, 1], np.float32)
+    qd = np.linspace(-1.0, 1.0, model.joint_dof_count).astype(np.float32)
+    expected = model.state()
+    hooke.eval_fk(model, floats(q), floats(qd), expected)
+
+    def asked(**parts):
+        state.assign(model.state())
+        state.joint_q.assign(q)
+        state.joint_qd.assign(qd)
+        solver.reset(state, config=kinds(**parts))
+        return state.joint_q.numpy().copy(), state.joint_qd.numpy().copy()
+
+    state.joint_q.assign(q)
+    state.joint_qd.assign(qd)
+    success = mask([False])
+    solver.reset(state, config=kinds.from_joints(), success_mask=success)
+    assert success.numpy()[0]
+    for name in ("body_q", "body_qd"):
+        assert getattr(state, name).numpy() == pytest.approx(getattr(expected, name).numpy(), abs=1e-5)
+    kept = {name: getattr(state, name).numpy().copy() for name in ("body_q", "body_qd", "joint_q", "joint_qd")}
+    solver.reset(state, config=kinds.preserve())
+    assert all(np.array_equal(getattr(state, name).numpy(), old) for name, old in kept.items())
+    solver.reset(state, config=kinds.to_default())
+    assert state.body_q.numpy() == pytest.approx(model.body_q.numpy(), abs=1e-6) and not state.body_qd.numpy().any()
+    found, rates = asked(body_poses=kinds.FromJointQ())  # the base stays where the model has it
+    assert found == pytest.approx([0, 0, 1, 0, 0, 0, 1, *q[7:]], abs=1e-6) and not rates.any()
+    found, rates = asked(body_poses=kinds.FromActuatorQ(floats([0.7])), base_pose=kinds.FromJointQ())
+    assert found[:8] == pytest.approx([*q[:7], 0.7], abs=1e-6) and not rates.any()
+    base = transforms([4, 5, 6, *HALF])
+    found, rates = asked(
+        body_poses=kinds.Preserve(), base_pose=kinds.FromBaseQ(base), body_velocities=kinds.FromActuatorU(floats([2.0]))
+    )
+    assert found[:8] == pytest.approx([4, 5, 6, *HALF, 0.0], abs=1e-6)
+    assert rates[:7] == pytest.approx([0, 0, 0, 0, 0, 0, 2.0], abs=1e-5)
+    found, rates = asked(body_velocities=kinds.Preserve(), base_velocity=kinds.FromBaseU(twists([1, 2, 3, 4, 5, 6])))
+    assert found == pytest.approx(model.joint_q.numpy(), abs=1e-6)
+    assert rates[:10] == pytest.approx([1, 2, 3, 4, 5, 6, *qd[6:10]], abs=1e-5)
+    found, rates = asked(base_velocity=kinds.FromJointU())
+    assert rates[:7] == pytest.approx([*qd[:6], 0.0], abs=1e-5)
+    with pytest.raises(TypeError, match="expected body_poses as one of ToDefault, Preserve, FromJointQ, FromActuatorQ, found 3"):
+        kinds(body_poses=3)
+    with pytest.raises(ValueError, match="either config or targets"):
+        solver.reset(state, config=kinds(), actuator_q=floats([0.0]))
+    with pytest.raises(TypeError, match="expected config as a ResetConfig"):
+        solver.reset(state, config="preserve")
+    plain = SolverKamino(model)
+    with pytest.raises(RuntimeError, match="forward kinematics solver must be enabled"):
+        plain.reset(state, config=kinds.from_joints())
+    plain.reset(state, config=kinds(base_pose=kinds.FromBaseQ(base)))
+    assert state.body_q.numpy()[0] == pytest.approx([4, 5, 6, *HALF], abs=1e-6)
+
+
 def test_callbacks():
     model = walker()
     solver, calls = with_fk(model), []
@@ -213,6 +269,28 @@ def test_callbacks():
     state = model.state()
     solver.reset(state, actuator_q=floats([0.3]))
     assert calls == [(solver, state)] * 2
+
+
+def test_contacts_and_impulses_are_forgotten():
+    """A box at rest, reset to where it is, steps as it did the first time."""
+    b = hooke.ModelBuilder()
+    box = b.add_body(xform=(0, 0, 0.1, 0, 0, 0, 1))
+    b.add_shape_box(box, hx=0.1, hy=0.1, hz=0.1)
+    b.add_ground_plane()
+    model = finalize(b)
+    solver, state, other, contacts = SolverKamino(model), model.state(), model.state(), model.contacts()
+    found = []
+    for _ in range(2):
+        solver.reset(state, base_q=transforms([0, 0, 0.1, 0, 0, 0, 1]), base_u=twists([0.5, 0, 0, 0, 0, 0]))
+        model.collide(state, contacts)
+        solver.step(state, other, None, contacts, 0.01)
+        found.append(
+            (other.body_qd.numpy().copy(), solver.status.worlds["iterations"][0], solver._problem.contacts._memory.last.numpy()[0])
+        )
+    assert np.array_equal(found[0][0], found[1][0]) and found[0][1:] == found[1][1:] and found[0][2] == 4
+    solver.reset(state)
+    memory = solver._problem.contacts._memory
+    assert memory.last.numpy()[0] == memory.first.numpy()[0]
 
 
 def test_in_a_graph_of_the_user():

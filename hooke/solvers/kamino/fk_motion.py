@@ -24,7 +24,9 @@ HUGE = wp.constant(wp.float64(1.0e30))
 def goal_of(targets: Targets, chain: Chain, c: int):
     """What is asked for coordinate c, and whether anything is."""
     value, has = wp.float64(0.0), int(0)
-    if targets.actuator_q.shape[0] > 0:
+    if targets.joints == 2:
+        has = 0
+    elif targets.actuator_q.shape[0] > 0:
         if chain.coord_of[c] >= 0:
             value, has = wp.float64(targets.actuator_q[chain.coord_of[c]]), 1
     elif targets.q.shape[0] > 0:

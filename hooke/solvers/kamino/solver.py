@@ -25,6 +25,7 @@ from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_so
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import TARGETS, Resetting
+from hooke.solvers.kamino.reset_config import ResetConfig
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
@@ -62,6 +63,7 @@ class SolverKamino(SolverBase):
     """
 
     Config = KaminoConfig
+    ResetConfig = ResetConfig
 
     def __init__(self, model: Any, config: KaminoConfig | None = None):
         super().__init__(model)
@@ -294,7 +296,8 @@ class SolverKamino(SolverBase):
 
     def reset(  # type: ignore[override]
         self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
-        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, config: ResetConfig | None = None,
+        success_mask: Any = None,
     ) -> None:  # fmt: skip
         """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
 
@@ -312,19 +315,20 @@ class SolverKamino(SolverBase):
             base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
             base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
             flags: StateFlags of the arrays to write; None is all of them.
+            config: Where poses and velocities are taken from, in place of targets.
             success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
             TypeError: A mask or a target is not a Warp array of its type.
             ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
-                coordinates.
+                coordinates, or targets beside ``config``.
             RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
         if isinstance(actuator_q, int):
             actuator_q, flags = None, actuator_q
         given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
         w, worlds = self.workspace, self._structure.world_count
-        self._resetting.check(state_out, given, flags)
+        request = self._resetting.request(state_out, given, config, flags)
         if success_mask is not None:
             check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
@@ -332,7 +336,7 @@ class SolverKamino(SolverBase):
         rows = self._problem.rows
         launch_directly(self._problem.contacts.forget, selected)
         kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
-        self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
+        self._resetting.reset(state_out, selected, request, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
     @property
