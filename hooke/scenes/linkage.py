@@ -110,6 +110,7 @@ class Follow:
             self.model, self.worlds = model, model.joint_count // self.count
             rows = (self.count * np.arange(self.worlds)[:, None] + self.joints).reshape(-1)
             self.coords, self.dofs = model.joint_q_start.numpy()[rows], model.joint_qd_start.numpy()[rows]
-        rate = (self.path(time + 1.0e-4) - self.path(time - 1.0e-4)) / 2.0e-4
-        write_rows(control.joint_target_q, self.coords, np.tile(self.path(time), self.worlds))
+        target = self.path(time)
+        rate = (self.path(time + 1.0e-4) - target) / 1.0e-4
+        write_rows(control.joint_target_q, self.coords, np.tile(target, self.worlds))
         write_rows(control.joint_target_qd, self.dofs, np.tile(rate, self.worlds))

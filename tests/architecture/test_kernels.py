@@ -23,6 +23,7 @@ from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
 from hooke.solvers.kamino.contact_rows import make_contact_rows
 from hooke.solvers.kamino.fk_solve import make_fk_kernel
+from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
 from hooke.solvers.kamino.ncp import make_solve_worlds
@@ -61,6 +62,7 @@ FACTORIES = {
     ],
     "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.contact_rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.groups.make_group_rows": lambda: [make_group_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.row_solve.make_solve_rows": lambda: [make_solve_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
         make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
@@ -115,7 +117,7 @@ NATIVE = {
     "eliminate_column": {7, 8, 9, 10},
     "factor_blocks": {2, 3},
     "solve_blocks": {4},
-    "solve_eight": {5},
+    "solve_eight": {8},
     "put_column": {4},
     "store_products": {7},
     "store_compliance": {3},
@@ -147,6 +149,9 @@ NATIVE = {
     "assemble": {0},
     "move": {0},
     "copy": {0},
+    "clear_point": {0},
+    "evaluate_path": {0},
+    "shift": {0},
     "project_point": {0},
     "write": {3},
 }

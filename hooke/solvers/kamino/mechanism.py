@@ -23,7 +23,8 @@ class Mechanism:
     """Nodes and blocks of the matrices of all worlds; places and blocks are counted from the beginning of the world's.
 
     World w has the bodies from ``body[w]`` and the joints from ``joint[w]`` on. A node of kind k is ``item``, from that kind's first place
-    on: body i of the world as i, joint j as -1 - j. Of joint j of the world, from ``of_joint[k]`` on, ``place`` is its place, ``child``
+    on: body i of the world as i, joint j as -1 - j; ``component`` is the first place of those that joints connect it with, ``parts`` of
+    every kind how many such components have bodies. Of joint j of the world, from ``of_joint[k]`` on, ``place`` is its place, ``child``
     and ``parent`` are those of its bodies, and ``child_block`` and ``parent_block`` are twice the block that couples them, plus 1 where
     the block's column is the body's. -1 is none. ``moves`` is of every body whether it has a node, ``node`` which.
     """
@@ -31,6 +32,8 @@ class Mechanism:
     body: wp.array(dtype=wp.int32)
     joint: wp.array(dtype=wp.int32)
     item: wp.array(dtype=wp.int32)
+    component: wp.array(dtype=wp.int32)
+    parts: wp.array(dtype=wp.int32)
     of_joint: wp.array(dtype=wp.int32)
     place: wp.array(dtype=wp.int32)
     child: wp.array(dtype=wp.int32)
@@ -65,9 +68,10 @@ def make_mechanism(structure: Structure, eliminate: bool, device: Any) -> tuple[
             made.append(_eliminate(*parts))
         kind[w] = kinds[key]
     patterns = make_patterns([elimination for elimination, _ in made], kind, device)
-    names = ("item", "place", "child", "parent", "child_block", "parent_block")
+    names = ("item", "component", "place", "child", "parent", "child_block", "parent_block")
     lists = {name: np.concatenate([np.zeros(0, np.int32), *[tables[name] for _, tables in made]]) for name in names}
     counts = [len(tables["place"]) for _, tables in made]
+    lists["parts"] = np.asarray([len(np.unique(tables["component"][tables["item"] >= 0])) for _, tables in made])
     lists["of_joint"] = np.concatenate([[0], np.cumsum(counts)])
     lists["body"], lists["joint"], lists["moves"] = s.body_start, s.joint_start, ~s.immovable
     lists["node"] = _nodes(s, made, kind)
@@ -91,6 +95,12 @@ def _eliminate(
     elimination = find_elimination(len(bodies) + len(joints), couplings, of_joint[joints].tolist())
     names = np.concatenate([bodies, -1 - joints]).astype(np.int32)
     tables = {"item": names[elimination.order], "place": np.full(len(has_rows), NOWHERE, np.int32)}
+    component = np.arange(len(names))
+    for joint in joints:
+        linked = [elimination.place[of_joint[joint]], *(elimination.place[n[joint]] for n in ends.values() if n[joint] >= 0)]
+        roots = component[linked].tolist()
+        np.putmask(component, np.isin(component, roots), min(roots))
+    tables["component"] = component.astype(np.int32)
     for end in ends:
         tables[end] = np.full(len(has_rows), NOWHERE, np.int32)
         tables[f"{end}_block"] = np.full(len(has_rows), NOWHERE, np.int32)

@@ -92,6 +92,8 @@ class SolverKamino(SolverBase):
             self._detector()
         load_kernels(self._kernels, self.device)
         self._steps = 0
+        self._setting: tuple[float, ...] = ()
+        self._step = Step()
         self._callbacks: dict[str, Callback | None] = dict.fromkeys(
             ("pre_step", "mid_step", "post_step", "pre_reset", "post_reset")
         )
@@ -158,9 +160,9 @@ class SolverKamino(SolverBase):
     def _make_room(self, contacts: Any) -> None:
         """Working memory for the rows of this step; in a capture it stays as it is, and :attr:`status` tells what did not fit."""
         if contacts is not None and not captured_by_user(self.device):
-            most = self._problem.most_rows()
-            if most > self._problem.room:
-                launch_directly(self._problem.reserve_rows, most)
+            most, room = self._problem.most_rows(), self._problem.room
+            if most > room:
+                launch_directly(self._problem.reserve_rows, max(most, room + room // 4))
 
     def _launch(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         self._prepare(step, arrays, contacts)
@@ -224,21 +226,23 @@ class SolverKamino(SolverBase):
         return self._own_detector
 
     def _numbers(self, dt: float) -> Step:
-        c, step = self.config, Step()
-        constraints: Any = c.constraints
-        step.dt, step.half = dt, 0.5 * dt if c.integrator == "moreau" else 0.0
-        step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
-        step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
-        step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
-        step.limit_compliance = int(constraints.limit_compliance)
-        step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
-        step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        step.contact_rate = _rate(constraints.gamma, constraints.contact_recovery_time, dt)
-        step.contact_speed, step.dead_zone = constraints.contact_recovery_speed, constraints.delta
-        step.contact_compliance = int(constraints.contact_compliance)
-        step.contact_time = -1.0 if constraints.contact_recovery_time is None else constraints.contact_recovery_time
-        self._setting = tuple(getattr(step, name) for name in Step.vars)
-        return step
+        """The numbers of the step; made anew when one of them has changed."""
+        config: Any = self.config
+        c = config.constraints
+        setting = {
+            "dt": dt, "half": 0.5 * dt if config.integrator == "moreau" else 0.0, "damping": config.angular_velocity_damping,
+            "correction": int(config.joint_correction),
+            "joint_rate": _rate(c.alpha, c.joint_recovery_time, dt), "joint_speed": c.joint_recovery_speed,
+            "limit_rate": _rate(c.beta, c.limit_recovery_time, dt), "limit_speed": c.limit_recovery_speed,
+            "limit_time": _or_own(c.limit_recovery_time), "limit_compliance": int(c.limit_compliance),
+            "contact_rate": _rate(c.gamma, c.contact_recovery_time, dt), "contact_speed": c.contact_recovery_speed,
+            "contact_time": _or_own(c.contact_recovery_time), "contact_compliance": int(c.contact_compliance), "dead_zone": c.delta,
+        }  # fmt: skip
+        if self._setting != tuple(setting.values()):
+            self._setting, self._step = tuple(setting.values()), Step()
+            for name, value in setting.items():
+                setattr(self._step, name, value)
+        return self._step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
         """All arrays of a step, with ones of the solver for those that are missing."""
@@ -413,7 +417,7 @@ class SolverKamino(SolverBase):
         if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
             overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
         if problem.works and problem.most_rows() > problem.room:
-            overflow["rows of a world"] = (problem.most_rows(), problem.room)
+            overflow["rows of a problem"] = (problem.most_rows(), problem.room)
         iterations = int(worlds["iterations"].max(initial=0))
         return KaminoStatus(
             self._steps, overflow, iterations, measure=lambda: float(worlds["natural_map"].max(initial=0.0)), worlds=worlds
@@ -454,6 +458,11 @@ def check_time_step(dt: Any) -> float:
     if not 0.0 < dt < math.inf:
         raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
     return float(dt)
+
+
+def _or_own(time: float | None) -> float:
+    """A time of recovery; -1 stands for that of damping and stiffness."""
+    return -1.0 if time is None else time
 
 
 def _rate(share: float, time: float | None, dt: float) -> float:
