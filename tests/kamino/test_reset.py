@@ -6,16 +6,17 @@ import warp as wp
 
 import hooke
 from hooke.model.enums import StateFlags
+from hooke.scenes.four_bar import four_bar
 from hooke.solvers import SolverKamino
-from tests.kamino.loops import DRIVE, errors, rotate
+from tests.kamino.loops import DRIVE, errors, rotate, stewart
 from tests.kamino.test_forward_kinematics import floats, go, poses, solver_of
 from tests.support import finalize
 
 HALF = (0.0, 0.0, np.sin(0.35), np.cos(0.35))
 
 
-def walker(worlds=1, base=True):
-    """A trunk that floats, with a driven leg, a passive tail, and a loop of two bars beside a box that floats by itself."""
+def walker_builder(base=True):
+    """A trunk that floats, with a driven leg and a passive tail, beside a box that floats by itself."""
     b = hooke.ModelBuilder()
     kinds = {"mass": 1.0, "inertia": np.diag([0.1, 0.2, 0.3])}
     trunk = b.add_link(xform=(0, 0, 1, 0, 0, 0, 1), com=(0.1, 0, 0.02), **kinds)
@@ -31,10 +32,16 @@ def walker(worlds=1, base=True):
     b.add_articulation(joints)
     if base:
         b.add_articulation([b.add_joint_free(box)])
-    whole = hooke.ModelBuilder()
-    for _ in range(worlds):
-        whole.add_world(b)
-    return finalize(whole if worlds > 1 else b)
+    return b
+
+
+def walker(worlds=1, base=True):
+    whole = walker_builder(base)
+    if worlds > 1:
+        part, whole = whole, hooke.ModelBuilder()
+        for _ in range(worlds):
+            whole.add_world(part)
+    return finalize(whole)
 
 
 def with_fk(model, **options):
@@ -99,6 +106,67 @@ def test_coordinates_of_all_joints():
     q[3:7] = 0.0  # no rotation: the base is the model's
     solver.reset(state, joint_q=floats(q))
     assert state.joint_q.numpy()[:8] == pytest.approx([0, 0, 1, 0, 0, 0, 1, 0.4], abs=1e-6)
+
+
+def random_pose(rng):
+    q = rng.normal(size=4)
+    return (*rng.uniform(-0.3, 0.3, 3), *(q / np.linalg.norm(q)))
+
+
+def test_joints_of_all_kinds():
+    """A chain with random anchors and centres of mass, against the kinematics of trees."""
+    rng, b = np.random.default_rng(5), hooke.ModelBuilder()
+    Dof = hooke.ModelBuilder.JointDofConfig
+    x, y, z = (Dof(axis=a) for a in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    kinds = [
+        lambda p, c, **k: b.add_joint_revolute(p, c, axis=(1, 2, 2), **k), lambda p, c, **k: b.add_joint_prismatic(p, c, axis="Z", **k),
+        lambda p, c, **k: b.add_joint_ball(p, c, **k), lambda p, c, **k: b.add_joint_fixed(p, c, **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[x, y], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[x, y, z], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, linear_axes=[x], angular_axes=[x], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, linear_axes=[x, y, z], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[y, x, z], **k),
+    ]  # fmt: skip
+    above = b.add_link(mass=1.0, inertia=np.eye(3), com=(0.1, 0.2, -0.1))
+    joints = [b.add_joint_free(above, parent_xform=random_pose(rng), child_xform=random_pose(rng))]
+    for add in kinds:
+        below = b.add_link(mass=1.0, inertia=np.eye(3), com=rng.uniform(-0.2, 0.2, 3))
+        joints.append(add(above, below, parent_xform=random_pose(rng), child_xform=random_pose(rng)))
+        above = below
+    b.add_articulation(joints)
+    model = finalize(b)
+    solver, state, expected = with_fk(model), model.state(), model.state()
+    for _ in range(5):
+        q = rng.uniform(-1.2, 1.2, model.joint_coord_count)
+        for j in (0, 3):
+            i = model.joint_q_start.numpy()[j] + (3 if j == 0 else 0)
+            q[i : i + 4] = random_pose(rng)[3:]
+        qd = rng.uniform(-1.0, 1.0, model.joint_dof_count)
+        solver.reset(state, joint_q=floats(q), joint_u=floats(qd))
+        hooke.eval_fk(model, floats(q), floats(qd), expected)
+        status = solver.forward_kinematics.status
+        assert status.converged[0] and status.residual[0] < 1e-9
+        got, want = state.body_q.numpy(), expected.body_q.numpy()
+        want[:, 3:] *= np.sign((got[:, 3:] * want[:, 3:]).sum(axis=1))[:, None]
+        assert got == pytest.approx(want, abs=3e-6)
+        assert state.body_qd.numpy() == pytest.approx(expected.body_qd.numpy(), abs=2e-5)
+        assert state.joint_q.numpy() == pytest.approx(q, abs=5e-6)
+        assert state.joint_qd.numpy() == pytest.approx(qd, abs=5e-5)
+
+
+def test_worlds_need_not_be_alike():
+    """A four-bar, a Stewart platform and a floating walker in one model."""
+    whole = hooke.ModelBuilder()
+    for part in (four_bar().builder, stewart(), walker_builder()):
+        whole.add_world(part)
+    model = finalize(whole)
+    solver, state = with_fk(model), model.state()
+    q = [0.7, 0.02, -0.01, 0.03, 0.0, 0.01, 0.02, 0.4]
+    solver.reset(state, actuator_q=floats(q))
+    status = solver.forward_kinematics.status
+    assert status.converged.tolist() == [True] * 3 and status.residual.max() < 1e-9
+    first = model.joint_q_start.numpy()[np.flatnonzero(solver._structure.actuated)]
+    assert state.joint_q.numpy()[first] == pytest.approx(q, abs=1e-6)
 
 
 def test_coordinates_of_actuated_joints():
