@@ -14,7 +14,17 @@ from hooke.solvers.kamino.fk_linear import is_tied, lower_part
 from hooke.solvers.kamino.fk_structure import TARGET, Chain
 from hooke.solvers.kamino.mechanism import Mechanism
 
-__all__ = ["copy_poses", "count_increments", "follow_leaders", "goal_of", "measure", "move", "rate_of", "set_start", "set_targets"]
+__all__ = [
+    "copy_poses",
+    "count_increments",
+    "follow_leaders",
+    "goal_of",
+    "measure_world",
+    "move_bodies",
+    "rate_of",
+    "set_start",
+    "set_targets",
+]
 
 WELDED = wp.constant(TARGET)
 HUGE = wp.constant(wp.float64(1.0e30))
@@ -71,7 +81,7 @@ def anchor_on(joints: Joints, j: int, b: int):
 
 
 @wp.func
-def measure(w: int, mechanism: Mechanism, joints: Joints, bodies: Bodies, chain: Chain, option: FkOptions, space: FkSpace):
+def measure_world(w: int, mechanism: Mechanism, joints: Joints, bodies: Bodies, chain: Chain, option: FkOptions, space: FkSpace):
     """Update residuals and rows; the sum of their squares and the largest."""
     length = chain.length[w]
     largest, total = wp.float64(0.0), wp.float64(0.0)
@@ -106,7 +116,7 @@ def copy_poses(w: int, mechanism: Mechanism, com: wp.array(dtype=wp.vec3d), rota
 
 
 @wp.func
-def move(w: int, patterns: Patterns, mechanism: Mechanism, t: wp.float64, space: FkSpace):
+def move_bodies(w: int, patterns: Patterns, mechanism: Mechanism, t: wp.float64, space: FkSpace):
     """Poses at t times the step from where it begins."""
     k, start = patterns.kind[w], patterns.node[w]
     for n in range(patterns.size[k]):

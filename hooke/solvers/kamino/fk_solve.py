@@ -27,8 +27,8 @@ from hooke.solvers.kamino.fk_motion import (
     copy_poses,
     count_increments,
     follow_leaders,
-    measure,
-    move,
+    measure_world,
+    move_bodies,
     rate_of,
     set_start,
     set_targets,
@@ -92,7 +92,7 @@ def relative_rates(w: int, joints: Joints, mechanism: Mechanism, chain: Chain, t
 
 
 @wp.func
-def begin(
+def begin_poses(
     w: int, joints: Joints, bodies: Bodies, mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace
 ):
     """Remember where everything is, find out where targets are, and return how large the increments to there are."""
@@ -104,7 +104,7 @@ def begin(
 
 
 @wp.func
-def turn(w: int, steps: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace):
+def turn_bodies(w: int, steps: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace):
     """Add the solution to the twists, or before the first of them forget angles that are no rates."""
     for b in range(mechanism.body[w], mechanism.body[w + 1]):
         space.spin[b] = wp.float64(0.0)
@@ -134,7 +134,7 @@ def make_fk_kernel(sparse: bool) -> Any:
     find_direction = make_direction(sparse)
 
     @wp.func
-    def search(w: int, most: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
+    def search_step(w: int, most: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
                option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
         """Take the longest step that does enough, with at most so many halvings (-1 is none at all); and its length, 0 for none."""
         after = before
@@ -143,8 +143,8 @@ def make_fk_kernel(sparse: bool) -> Any:
         k = int(0)
         while found < wp.float64(0.0):
             t = wp.where(k <= most, wp.float64(0.5) * t, wp.float64(0.0))
-            move(w, patterns, mechanism, t, space)
-            total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
+            move_bodies(w, patterns, mechanism, t, space)
+            total, largest = measure_world(w, mechanism, joints, bodies, chain, option, space)
             if t == wp.float64(0.0) or total < (ONE - wp.float64(2.0e-4) * t) * before.total:
                 found = t
                 after.total = total
@@ -153,7 +153,7 @@ def make_fk_kernel(sparse: bool) -> Any:
         return after, found
 
     @wp.func
-    def approach(w: int, rates: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns,
+    def approach_targets(w: int, rates: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns,
                  mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace, before: Progress):  # fmt: skip
         """At most ``limit`` steps until the largest residual is at the goal, and one more where that is the tolerance.
 
@@ -172,9 +172,9 @@ def make_fk_kernel(sparse: bool) -> Any:
                 find_direction(w, patterns, mechanism, chain, option, mu, weight, size, space)
                 halvings = wp.where(done, 0, option.halvings)
             if rates == 0 or steps < 0:
-                now, t = search(w, halvings, joints, bodies, patterns, mechanism, chain, option, space, now)
+                now, t = search_step(w, halvings, joints, bodies, patterns, mechanism, chain, option, space, now)
             if rates != 0:
-                turn(w, steps, patterns, mechanism, space)
+                turn_bodies(w, steps, patterns, mechanism, space)
                 now.largest = relative_rates(w, joints, mechanism, chain, targets, space)
             elif done:
                 open = 0
@@ -195,14 +195,14 @@ def make_fk_kernel(sparse: bool) -> Any:
         return now, now.largest <= goal
 
     @wp.func
-    def solve_world(w: int, stage: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
+    def solve_kinematics(w: int, stage: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
                     option: FkOptions, targets: Targets, space: FkSpace, report: FkReport):  # fmt: skip
         """Poses for the targets, where they are out of reach the last on the way there; or in the stage RATES velocities."""
         now, closed, rates = Progress(), bool(False), wp.where(stage == RATES, 1, 0)
         now.weight = option.weight
         good, f, stride, least, increments = wp.float64(-1.0), wp.float64(0.0), wp.float64(1.0), wp.float64(1.0), int(0)
         if rates == 0:
-            stride = begin(w, joints, bodies, mechanism, chain, option, targets, space)
+            stride = begin_poses(w, joints, bodies, mechanism, chain, option, targets, space)
             least = stride
             if option.incremental != 0:
                 least = FEWEST * stride
@@ -216,7 +216,7 @@ def make_fk_kernel(sparse: bool) -> Any:
                 goal, limit = wp.float64(-1.0), int(RATE_STEPS)
             else:
                 set_targets(w, f, joints, mechanism, chain, space)
-            now, closed = approach(
+            now, closed = approach_targets(
                 w, rates, goal, limit, joints, bodies, patterns, mechanism, chain, option, targets, space, now
             )  # fmt: skip
             if stage == CLOSE_START:
@@ -266,7 +266,7 @@ def make_fk_kernel(sparse: bool) -> Any:
         while w >= 0:
             if is_selected(selected, w):
                 begin = int(stage)
-                solve_world(w, begin, joints, bodies, patterns, mechanism, chain, option, targets, space, report)
+                solve_kinematics(w, begin, joints, bodies, patterns, mechanism, chain, option, targets, space, report)
             w = next_item(work, w)
 
     return solve_worlds
