@@ -12,10 +12,10 @@ from hooke.scenes.jansen_leg import jansen_leg
 from hooke.scenes.linkage import add_bar, add_hinge
 from hooke.scenes.slider_crank import slider_crank
 from hooke.solvers import SolverKamino
-from hooke.solvers.kamino.config_parts import ForwardKinematicsSolverConfig
+from hooke.solvers.kamino.config_parts import ConstrainedDynamicsConfig, ForwardKinematicsSolverConfig
 from hooke.solvers.kamino.fk_structure import make_fk_structure
 from hooke.solvers.kamino.structure import make_structure
-from tests.kamino.loops import DRIVE, delta, errors, stewart
+from tests.kamino.loops import DRIVE, delta, errors, rotate, stewart
 from tests.support import finalize
 
 SCENES = {
@@ -221,3 +221,60 @@ def test_what_has_targets():
     f = make_fk_structure(s, s.actuated)
     assert f.kind.tolist() == [0, 2, 1, 2, 1] and f.root.tolist() == [0, 0, 0, 0]
     assert f.coord_of.tolist() == [-1] * 7 + [0, -1] + [-1] * 8
+
+
+def rocker_driven(**settings):
+    """The four-bar, with the rocker for what is driven and the crank for what is not."""
+    b = four_bar().builder
+    SolverKamino.register_custom_attributes(b, fk_actuation_flags={"motor": 0, "ground_pin": 1})
+    fk = ForwardKinematicsSolverConfig(**settings)
+    dynamics = ConstrainedDynamicsConfig(eliminate_bilateral=False)  # has nothing to say here
+    return SolverKamino(finalize(b), SolverKamino.Config(use_fk_solver=True, fk=fk, dynamics=dynamics))
+
+
+def test_flags_say_what_is_driven():
+    solver = rocker_driven()
+    state = go(solver, [0.1])
+    assert solver.forward_kinematics.status.converged[0]
+    assert state.joint_q.numpy()[3] == pytest.approx(0.1, abs=1e-6) and abs(state.joint_q.numpy()[0]) > 0.05
+
+
+def test_the_last_pose_on_the_way_is_near_the_end_of_the_reach():
+    """Beyond it the crank and the coupler would have to be longer: they are in line there."""
+    solver = rocker_driven()
+    state = go(solver, [-2.0])
+    status = solver.forward_kinematics.status
+    assert not status.converged[0] and np.isfinite(state.body_q.numpy()).all()
+    worst, _ = errors(solver.model, *poses(solver))
+    assert worst.max() < 1e-9 and status.residual[0] > 0.5
+    bars = state.body_q.numpy()[:2, 3:]
+    directions = [rotate(q, np.array([0.0, 0.0, 1.0])) for q in bars.astype(np.float64)]
+    assert abs(directions[0] @ directions[1]) > 0.97
+
+
+def test_changes_of_anchors_are_taken_over():
+    b = hooke.ModelBuilder()
+    body = b.add_link(mass=1.0, inertia=np.eye(3))
+    b.add_articulation([b.add_joint_revolute(-1, body, axis="Y", **DRIVE)])
+    model = finalize(b)
+    solver = SolverKamino(model, SolverKamino.Config(use_fk_solver=True))
+    model.joint_axis.assign(np.array([[0.0, 0.0, 1.0]], np.float32))
+    model.joint_X_p.assign(np.array([[1.0, 2.0, 3.0, 0, 0, 0, 1]], np.float32))
+    solver.notify_model_changed(hooke.ModelFlags.JOINT_PROPERTIES | hooke.ModelFlags.JOINT_DOF_PROPERTIES)
+    state = go(solver, [0.3])
+    assert state.body_q.numpy()[0] == pytest.approx([1, 2, 3, 0, 0, np.sin(0.15), np.cos(0.15)], abs=1e-6)
+
+
+def test_bodies_that_are_moved_from_outside_stay_and_pull():
+    """A kinematic trolley with a driven arm: the arm is found on it, and has its velocity."""
+    b = hooke.ModelBuilder()
+    trolley = b.add_link(xform=(0, 0, 1, 0, 0, 0, 1), mass=1.0, inertia=np.eye(3), is_kinematic=True)
+    arm = b.add_link(xform=(0.5, 0, 1, 0, 0, 0, 1), mass=1.0, inertia=np.eye(3))
+    rail = b.add_joint_free(trolley)
+    b.add_articulation([rail, b.add_joint_revolute(trolley, arm, axis="Y", child_xform=(-0.5, 0, 0, 0, 0, 0, 1), **DRIVE)])
+    model = finalize(b)
+    fk = ForwardKinematicsSolverConfig(reset_state=False)
+    solver, state = SolverKamino(model, SolverKamino.Config(use_fk_solver=True, fk=fk)), model.state()
+    go(solver, [np.pi / 2], [2.0], state=state, base_u=wp.array([[3, 0, 0, 0, 0, 0]], dtype=wp.spatial_vector, device="cpu"))
+    assert state.body_q.numpy()[:, :3] == pytest.approx(np.array([[0, 0, 1], [0, 0, 0.5]]), abs=1e-6)
+    assert state.body_qd.numpy() == pytest.approx(np.array([[3, 0, 0, 0, 0, 0], [2.0, 0, 0, 0, 2, 0]]), abs=1e-5)

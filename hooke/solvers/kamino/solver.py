@@ -13,6 +13,7 @@ import warp as wp
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.model import model_tables
+from hooke.solvers.kamino.attributes import register_solver_attributes
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
@@ -347,6 +348,20 @@ class SolverKamino(SolverBase):
     def forward_kinematics(self) -> Any:
         """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
         return self._resetting.kinematics if self.config.use_fk_solver else None
+
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver: settings, arrays of the state, and which joints forward kinematics drives.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: 1 (driven), 0 (passive) or -1 (as its target modes say) by index or label of joints, or one for each of
+                the joints that there are; None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
