@@ -7,7 +7,8 @@ With J the rows of all joints, r their residuals, and D the metric of twists (1 
     [ J         -mu I ] [ -l ] = [ -r     ]                                                                        (2)
 
 (2) is (1) without the product J^T J: redundant rows do no harm, and no number is squared. s is the way from a reference to the pose, w
-the weight that draws it back. A body that could spin about the line between two balls has one row more, which is added to its block.
+the weight that draws it back. A part that could spin about the line between two balls has one row more, which is added to the block
+of one of its bodies.
 """
 
 from functools import cache
@@ -43,7 +44,7 @@ def lower_part(x: Row):
 
 @wp.func
 def is_tied(chain: Chain, option: FkOptions, b: int):
-    """Whether a body does not spin between two balls."""
+    """Whether a body stands for a part that does not spin between two balls."""
     return option.axes != 0 and chain.tie[b][0] >= 0
 
 

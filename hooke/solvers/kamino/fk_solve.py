@@ -46,6 +46,7 @@ LEAST_MU, MOST_MU = wp.constant(wp.float64(1.0e-12)), wp.constant(wp.float64(1.0
 LEAST_DAMPING, MOST_DAMPING = wp.constant(wp.float64(1.0e-6)), wp.constant(wp.float64(1.0e2))
 FEWEST = wp.constant(wp.float64(1.0 / 16.0))  # of an increment, at most
 ONE = wp.constant(wp.float64(1.0))
+ROUNDING = wp.constant(wp.float64(1.0e-10))
 RATE_MU = wp.constant(wp.float64(1.0e-9))
 CLOSE_START, RATES, GO_ON, MEASURE, CLOSE_END, FINISHED = (wp.constant(k) for k in range(6))
 """Stages: assemble what is not, (velocities alone,) follow the targets, say how far they are, close the joints where they are."""
@@ -155,13 +156,13 @@ def make_fk_kernel(sparse: bool) -> Any:
     @wp.func
     def approach_targets(w: int, rates: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns,
                  mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace, before: Progress):  # fmt: skip
-        """At most ``limit`` steps until the largest residual is at the goal, and one more where that is the tolerance.
+        """At most ``limit`` steps until the largest residual is at the goal, and a few more where that is the tolerance.
 
         With ``rates`` twists are changed by the least that gives joints their rates, and poses stay.
         """
         now = before
         two = chain.length[w] * chain.length[w]
-        damping, steps, t, open = wp.float64(1.0e-3), int(-1), wp.float64(0.0), int(1)
+        damping, steps, t, open, extra = wp.float64(1.0e-3), int(-1), wp.float64(0.0), int(1), int(0)
         while open == 1:
             done = steps >= 0 and now.largest <= goal
             halvings = int(-1)
@@ -176,8 +177,10 @@ def make_fk_kernel(sparse: bool) -> Any:
             if rates != 0:
                 turn_bodies(w, steps, patterns, mechanism, space)
                 now.largest = relative_rates(w, joints, mechanism, chain, targets, space)
-            elif done:
-                open = 0
+            elif done:  # rounding is a step or two away
+                extra += 1
+                if t == wp.float64(0.0) or extra == 2 or now.largest <= ROUNDING:
+                    open = 0
             elif steps >= 0 and t > wp.float64(0.0):
                 damping = wp.where(t == ONE, damping * wp.float64(0.1), damping * wp.float64(10.0))
                 damping = wp.clamp(damping, LEAST_DAMPING, MOST_DAMPING)
