@@ -90,8 +90,13 @@ def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, ro
         axis: wp.array(dtype=vec3)
         effort_gain: wp.array(dtype=scalar)
         effort_rate: wp.array(dtype=scalar)
+        mimic: wp.array(dtype=rows)
+        mimic_compliance: wp.array(dtype=row)
+        mimic_held: wp.array(dtype=row)
+        mimic_right: wp.array(dtype=row)
+        mimic_error: wp.array(dtype=row)
 
-    JointRows.__doc__ = """Six rows of every joint: locked motions, then degrees of freedom.
+    JointRows.__doc__ = """Six rows of every joint: locked motions, then degrees of freedom; and rows of mimics.
 
     Attributes:
         child: J of the child's twist.
@@ -110,6 +115,11 @@ def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, ro
         axis: Axes of all degrees of freedom.
         effort_gain: m_a of a degree of freedom with an effort row.
         effort_rate: Velocity that its drive asks for.
+        mimic: J of the rows of a mimic, one for each axis, of up to four bodies.
+        mimic_compliance: C of a mimic; 1 of a row that is left out.
+        mimic_held: 1 of a row that is there, for each of its four bodies.
+        mimic_right: Right side.
+        mimic_error: How far the follower is from where it ought to be [m or rad].
     """
     return JointRows
 

@@ -17,17 +17,17 @@ import warp as wp
 
 from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
-from hooke.joints.dispatch import has_quaternion, is_at_com, joint_coordinates, joint_rates
-from hooke.joints.gimbal import nearest_angles, nearest_turn
+from hooke.joints.dispatch import has_quaternion, is_at_com, joint_rates
+from hooke.joints.gimbal import nearest_turn
 from hooke.joints.kind import Place
 from hooke.joints.layout import JointLayout, joint_place
 from hooke.joints.rotation import rotation_vector
-from hooke.joints.rows import angular_rows, bases_of_joint, linear_rows
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.kamino.data import Step, make_types
+from hooke.solvers.kamino.joint_frames import make_joint_frames
 from hooke.solvers.kamino.mechanism import Mechanism
 
-__all__ = ["JointInputs", "make_joint_kernels"]
+__all__ = ["PROXIMAL", "JointInputs", "make_joint_kernels"]
 
 
 @wp.struct
@@ -55,96 +55,22 @@ class JointInputs:
 
 POSITION, VELOCITY = wp.constant(2), wp.constant(3)
 TO_BODIES, TO_DYNAMIC = wp.constant(1), wp.constant(2)
-_PROXIMAL = {wp.float64: 1.0e-8, wp.float32: 1.0e-6}  # of what locked rows give way
+PROXIMAL = {wp.float64: 1.0e-8, wp.float32: 1.0e-6}  # of what locked rows give way
 _LEAST = {wp.float64: 1.0e-12, wp.float32: 1.0e-6}  # inertia of a row [kg or kg m^2]
 
 
 @cache
 def make_joint_kernels(scalar: Any) -> SimpleNamespace:
-    """``linearise``, ``measure`` and ``finish`` over a type of numbers."""
+    """``linearise`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
     vec3, quat, row, rows, Motion, JointRows = t.vec3, t.quat, t.row, t.rows, t.Motion, t.JointRows
-    proximal = wp.constant(scalar(_PROXIMAL[scalar]))
+    proximal = wp.constant(scalar(PROXIMAL[scalar]))
 
     least = wp.constant(scalar(_LEAST[scalar]))
-
-    class Frames:
-        x: wp.types.transformation(dtype=scalar)
-        axes: quat
-        on_child: vec3
-        on_parent: vec3
-        coms: vec3
-
-    Frames.__doc__ = "Anchors: relative pose, axes of the parent's, levers of the child's on both bodies, way between the centres."
-    Frames.__qualname__ = f"Frames_{scalar.__name__}"
-    Frames = wp.struct(Frames)
-
-    class Locked:
-        across: t.mat33
-        turn: t.mat33
-        error: row
-
-    Locked.__doc__ = "Residuals of locked motions, and the matrices whose rows map velocities to the rates of a kind's six."
-    Locked.__qualname__ = f"Locked_{scalar.__name__}"
-    Locked = wp.struct(Locked)
-
-    @wp.func
-    def widened(v: wp.vec3):
-        return vec3(scalar(v[0]), scalar(v[1]), scalar(v[2]))
-
-    @wp.func
-    def unit(q: wp.quat):
-        return wp.normalize(quat(scalar(q[0]), scalar(q[1]), scalar(q[2]), scalar(q[3])))
-
-    @wp.func
-    def frames_of(joints: Joints, bodies: Bodies, motion: Motion, j: int):
-        """The anchors of a joint."""
-        f = Frames()
-        child, parent = joints.child[j], joints.parent[j]
-        anchor, base = joints.X_c[j], joints.X_p[j]
-        q = motion.rotation[child]
-        f.on_child = wp.quat_rotate(q, widened(wp.transform_get_translation(anchor) - bodies.com[child]))
-        end = q * unit(wp.transform_get_rotation(anchor))
-        local = widened(wp.transform_get_translation(base))
-        f.axes = unit(wp.transform_get_rotation(base))
-        f.coms = scalar(1.0) * motion.com[child]
-        if parent >= 0:
-            p = motion.rotation[parent]
-            local = wp.quat_rotate(p, widened(wp.transform_get_translation(base) - bodies.com[parent]))
-            f.axes = p * f.axes
-            f.coms = f.coms - motion.com[parent]
-        gap = f.coms + (f.on_child - local)
-        f.on_parent = local + gap
-        f.x = wp.transformation(wp.quat_rotate_inv(f.axes, gap), wp.quat_inverse(f.axes) * end)
-        return f
-
-    @wp.func
-    def coordinates_of(code: int, place: Place, frames: Frames, near: JointRows, initial: wp.array(dtype=wp.float32), j: int):
-        """Coordinates, angles next to those that are known."""
-        found = joint_coordinates(code, place, near.axis, frames.x)
-        if has_quaternion(code):
-            dot = scalar(0.0)
-            for k in range(4):
-                before = near.q[place.q + place.linear + k]
-                if near.known[j] == 0:
-                    before = scalar(initial[place.q + place.linear + k])
-                dot += before * found[place.linear + k]
-            if dot < scalar(0.0):
-                for k in range(4):
-                    found[place.linear + k] = -found[place.linear + k]
-        else:
-            angles, old = vec3(), vec3()
-            for k in range(place.angular):
-                i = place.q + place.linear + k
-                angles[k] = found[place.linear + k]
-                old[k] = near.q[i]
-                if near.known[j] == 0:
-                    old[k] = scalar(initial[i])
-            if place.angular == 3:
-                angles = nearest_angles(angles, old)
-            for k in range(place.angular):
-                found[place.linear + k] = nearest_turn(angles[k], old[k])
-        return found
+    f = make_joint_frames(scalar)
+    Frames, Locked, frames_of, coordinates_of, locked_motions = (
+        f.Frames, f.Locked, f.frames_of, f.coordinates_of, f.locked_motions
+    )  # fmt: skip
 
     @wp.func
     def rows_of(code: int):
@@ -237,21 +163,6 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         return row(f[0], f[1], f[2], c[0], c[1], c[2], zero, zero), row(-f[0], -f[1], -f[2], -p[0], -p[1], -p[2], zero, zero)
 
     @wp.func
-    def locked_motions(place: Place, frames: Frames, out: JointRows):
-        """Residuals of the locked motions in the order of their rows, and what maps relative velocities to their rates."""
-        r = Locked()
-        linear, angular = bases_of_joint(place, out.axis)
-        p, across = linear_rows(linear, wp.transform_get_translation(frames.x))
-        c, turn = angular_rows(place, out.axis, angular, wp.transform_get_rotation(frames.x))
-        r.across = across
-        r.turn = turn
-        for i in range(3 - place.linear):
-            r.error[i] = p[place.linear + i]
-        for i in range(3 - place.angular):
-            r.error[3 - place.linear + i] = c[place.angular + i]
-        return r
-
-    @wp.func
     def linearise_joint(step: Step, place: Place, joints: Joints, dofs: JointDofs, bodies: Bodies, mechanism: Mechanism,
                         inputs: JointInputs, motion: Motion, frames: Frames, out: JointRows, j: int):  # fmt: skip
         """Write the rows of a joint that acts."""
@@ -317,20 +228,6 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         restore_denormals(state)
 
     @wp.kernel(enable_backward=False, module="unique")
-    def measure_joints(work: Work, joints: Joints, bodies: Bodies, inputs: JointInputs, motion: Motion, out: JointRows):
-        """Residuals of locked motions at the end."""
-        state = flush_denormals()
-        j = first_item(work, wp.tid())
-        while j >= 0:
-            error = row()
-            if inputs.acts[j] != 0:
-                found = locked_motions(joint_place(inputs.layout, j), frames_of(joints, bodies, motion, j), out)
-                error = found.error
-            out.error[j] = error
-            j = next_item(work, j)
-        restore_denormals(state)
-
-    @wp.kernel(enable_backward=False, module="unique")
     def finish_joints(
         work: Work, step: Step, joints: Joints, bodies: Bodies, inputs: JointInputs, first_row: wp.array(dtype=wp.int32),
         motion: Motion, out: JointRows, joint_q: wp.array(dtype=wp.float32), joint_qd: wp.array(dtype=wp.float32),
@@ -374,4 +271,4 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
             j = next_item(work, j)
         restore_denormals(state)
 
-    return SimpleNamespace(linearise=linearise_joints, measure=measure_joints, finish=finish_joints)
+    return SimpleNamespace(linearise=linearise_joints, finish=finish_joints)

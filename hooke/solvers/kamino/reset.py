@@ -1,7 +1,6 @@
 """Resetting worlds to the model's initial state."""
 
-from __future__ import annotations
-
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,29 @@ from hooke.solvers.kamino.inequality import KEYS
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import is_selected, restore
 
-__all__ = ["Restoring", "forget_joints"]
+__all__ = ["Restoring", "make_forget_joints"]
 
 
-@wp.kernel(enable_backward=False)
-def forget_joints(
-    work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
-    impulse: wp.array(dtype=wp.float64), velocity: wp.array(dtype=wp.float64),
-):  # fmt: skip
-    """Coordinates of joints of selected worlds are not known any more, nor are impulses of their rows."""
-    j = first_item(work, wp.tid())
-    while j >= 0:
-        if is_selected(selected, world[j]):
-            known[j] = 0
-            for k in range(KEYS * j, KEYS * (j + 1)):
-                impulse[k] = wp.float64(0.0)
-                velocity[k] = wp.float64(0.0)
-        j = next_item(work, j)
+@cache
+def make_forget_joints(scalar: Any) -> Any:
+    """The kernel over a type of numbers."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def forget_joints(
+        work: Work, world: wp.array(dtype=wp.int32), selected: wp.array(dtype=wp.bool), known: wp.array(dtype=wp.int32),
+        impulse: wp.array(dtype=scalar), velocity: wp.array(dtype=scalar),
+    ):  # fmt: skip
+        """Coordinates of joints of selected worlds are not known any more, nor are impulses of their rows."""
+        j = first_item(work, wp.tid())
+        while j >= 0:
+            if is_selected(selected, world[j]):
+                known[j] = 0
+                for k in range(KEYS * j, KEYS * (j + 1)):
+                    impulse[k] = scalar(0.0)
+                    velocity[k] = scalar(0.0)
+            j = next_item(work, j)
+
+    return forget_joints
 
 
 class Restoring:

@@ -16,14 +16,16 @@ from hooke.model.model import model_tables
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
+from hooke.solvers.kamino.closing import make_close_worlds
 from hooke.solvers.kamino.config import Config as KaminoConfig
 from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus
-from hooke.solvers.kamino.reset import Restoring, forget_joints
+from hooke.solvers.kamino.reset import Restoring, make_forget_joints
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
@@ -72,7 +74,7 @@ class SolverKamino(SolverBase):
         self._structure = make_structure(model, self._tables)
         check_model(model, self._tables, self._structure, self.config.use_fk_solver)
         self._recorder = Recorder(self.device)
-        self._scalar = wp.float64
+        self._scalar = self.config.dynamics.scalar(self.device)  # type: ignore[union-attr]
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
         self._problem = launch_directly(ProblemSpace, self._structure, self._tables, self.workspace, self.config, self._recorder)
@@ -84,6 +86,8 @@ class SolverKamino(SolverBase):
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
+        self._forget = make_forget_joints(self._scalar)
+        self._mimic_rows, self._close = make_mimic_kernels(self._scalar), make_close_worlds(self._scalar)
         if self.config.use_collision_detector:
             self._detector()
         load_kernels(self._kernels, self.device)
@@ -117,7 +121,7 @@ class SolverKamino(SolverBase):
             if rows is not None and self._problem.take_contacts(rows):
                 launch_directly(load_kernels, self._kernels, self.device)
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
-            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "shape"))
+            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "constraint_mimic", "shape"))
             key = (self._setting, versions, pointers(*arrays.values(), rows))
 
             def run(stage: Callback) -> None:
@@ -184,6 +188,9 @@ class SolverKamino(SolverBase):
         joints = t["joint"].struct, t["joint_dof"].struct
         inputs = [step, *joints, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
         self._recorder.launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        if w.mimic_count:
+            inputs = [step, *self._mimics, t["body"].struct, self._inputs(arrays), w.followed, w.start]
+            self._recorder.launch(self._mimic_rows.linearise, w.mimic_count, inputs, [w.joints])
         self._problem.gather(step, joints, self._inputs(arrays), contacts, self._poses(arrays))
 
     def _solve(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
@@ -202,10 +209,11 @@ class SolverKamino(SolverBase):
         w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
         bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
         launch(self._bodies.integrate, s.body_count, [step, w.mechanism, w.start, w.matrix.x], [w.end])
-        launch(self._joints.measure, s.joint_count, [joints, bodies, inputs, w.end], [w.joints])
-        launch(self._worlds.project, s.world_count, [w.patterns, w.mechanism, w.joints], [w.matrix])
-        given = [step, bodies, w.mechanism, w.start, w.matrix.x, arrays["body_q"], arrays["body_f"]]
-        launch(self._bodies.finish, s.body_count, given, [w.end, *(arrays[name] for name in ("q_out", "qd_out", "total"))])
+        if self.config.dynamics.eliminate_bilateral and s.acts.any():  # type: ignore[union-attr]
+            given = [w.patterns, w.mechanism, *self._mimics, bodies, inputs, w.followed]
+            launch(self._close, s.world_count, given, [w.joints, w.matrix, w.end])
+        given = [step, bodies, w.mechanism, w.start, w.end, arrays["body_q"], arrays["body_f"]]
+        launch(self._bodies.finish, s.body_count, given, [arrays[name] for name in ("q_out", "qd_out", "total")])
         outputs = [w.joints, *(arrays[name] for name in ("joint_q", "joint_qd", "joint_q_prev", "joint_lambdas"))]
         launch(self._joints.finish, s.joint_count, [step, joints, bodies, inputs, self.model.joint_cts_start, w.end], outputs)
 
@@ -279,12 +287,20 @@ class SolverKamino(SolverBase):
         return inputs
 
     @property
+    def _mimics(self) -> tuple[Any, Any]:
+        """Tables of joints and of mimic constraints."""
+        return self._tables["joint"].struct, self._tables["constraint_mimic"].struct
+
+    @property
     def _kernels(self) -> list[Any]:
-        groups = (self._bodies, self._joints, self._worlds)
+        groups = [self._bodies, self._joints, self._worlds]
+        if self.workspace.mimic_count:
+            groups.append(self._mimic_rows)
         return [
             *(k for group in groups for k in vars(group).values()),
+            self._close,
             *self._problem.kernels,
-            forget_joints,
+            self._forget,
             restore,
             *self._recorder.kernels,
         ]
@@ -312,7 +328,7 @@ class SolverKamino(SolverBase):
         selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
         self._restoring.restore(state, selected, flags)
         kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
-        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
+        self._recorder.launch(self._forget, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
