@@ -13,6 +13,7 @@ from hooke.solvers.kamino.config_parts import (
     MaterialManagerConfig,
     PADMMSolverConfig,
 )
+from hooke.solvers.kamino.ncp import NcpSolution, solve_ncp
 from hooke.solvers.kamino.solver import SolverKamino
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.solver import SolverVBD
@@ -27,10 +28,12 @@ __all__ = [
     "JointCorrectionMode",
     "LOXSolverConfig",
     "MaterialManagerConfig",
+    "NcpSolution",
     "PADMMSolverConfig",
     "SolverBase",
     "SolverKamino",
     "SolverNotifyFlags",
     "SolverVBD",
     "Status",
+    "solve_ncp",
 ]

@@ -127,7 +127,7 @@ class ConstrainedDynamicsConfig(Section):
         linear_solver_type: How the regularised matrix of the problem is inverted: direct "LLTB", "LLTS" and "LLTBRCM", or iterative
             "CR", "CG" and "CRF" with ``sparse_dynamics``.
         linear_solver_kwargs: Keyword arguments of it, e.g. ``{"maxiter": 100}``.
-        cull_speculative_contacts: Contacts whose surfaces do not touch yet have no row.
+        cull_speculative_contacts: Contacts whose surfaces are apart by more than ``constraints.delta`` have no row.
         eliminate_bilateral: The rows of joints are eliminated by a factorization along the mechanism, and what is iterated on are
             limits, contacts and bounded rows. False iterates on all rows, as the paper does.
         precision: Numbers of the factorization and the problem: "float64", "float32", or "auto", which is float64 on a CPU and

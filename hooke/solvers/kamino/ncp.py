@@ -13,7 +13,7 @@ from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
 from hooke.solvers.kamino.scratch import make_scratch, scratch_places, scratch_size
 from hooke.solvers.kamino.world import make_solve_world
 
-__all__ = ["NcpSolution", "make_solve_worlds", "scratch_slot", "solve_ncp"]
+__all__ = ["GivenProblem", "NcpSolution", "make_solve_worlds", "problem_of", "scratch_slot", "solve_ncp"]
 
 
 @wp.func
@@ -81,21 +81,18 @@ def solve_ncp(W: Any, q: Any, mu: Any, *, guess: Any = None, **options: Any) -> 
         ValueError: A shape does not fit, a number is not finite, or a coefficient of friction is negative.
         TypeError: There is no such option.
     """
-    matrix, free, friction, start = _checked(W, q, mu, guess)
-    n = len(free)
-    device = wp.get_device("cpu")
-    to_inside = np.arange(n).reshape(-1, 3)[:, [1, 2, 0]].reshape(-1)  # (tangent, tangent, normal)
-    problem, space, report = _problem_of(matrix[np.ix_(to_inside, to_inside)], free[to_inside], friction, device)
-    if guess is not None:
-        problem.impulse.assign(start[to_inside])
-        problem.velocity.assign((matrix @ start + free)[to_inside])
-    told = wp.array([make_options(**{**_DEFAULTS, "warm_start": guess is not None, **options})], dtype=Options, device=device)
+    given = problem_of(W, q, mu, guess)
+    told = make_options(**{**_DEFAULTS, "warm_start": guess is not None, **options})
+    device = given.problem.row.device
     kernel = make_solve_worlds(wp.float64)
     load_kernels([kernel], device)
-    wp.launch(kernel, dim=1, inputs=[whole_work(0, 1), told, problem, space, report], device=device)
+    inputs = [whole_work(0, 1), wp.array([told], dtype=Options, device=device), given.problem, given.space, given.report]
+    wp.launch(kernel, dim=1, inputs=inputs, device=device)
+    n = given.problem.kind.shape[0]
     impulses, velocities = np.empty(n), np.empty(n)
-    impulses[to_inside], velocities[to_inside] = problem.impulse.numpy()[:n], problem.velocity.numpy()[:n]
-    status = report.world.numpy()[0]
+    order = _inside(n)
+    impulses[order], velocities[order] = given.problem.impulse.numpy(), given.problem.velocity.numpy()
+    status = given.report.world.numpy()[0]
     return NcpSolution(impulses.reshape(-1, 3), status, float(status["natural_map"]), velocities.reshape(-1, 3))
 
 
@@ -130,30 +127,50 @@ def _checked(W: Any, q: Any, mu: Any, guess: Any) -> tuple[np.ndarray, np.ndarra
     return matrix.reshape(n, n), free, friction, start
 
 
-def _problem_of(matrix: np.ndarray, free: np.ndarray, friction: np.ndarray, device: Any) -> tuple[Any, Any, Any]:
-    """The problem of one world of contacts, the memory to solve it in, and what will be told."""
-    n, wide = len(free), -(-len(free) // PAD) * PAD
-    padded, first = np.zeros((n, wide)), np.zeros(max(n, 1))
-    padded[:, :n] = matrix
-    first[: n // 3 * 3 : 3] = friction
+class GivenProblem(NamedTuple):
+    """A problem as the kernel takes it, the memory to solve it in, and what will be told."""
+
+    problem: Any
+    space: Any
+    report: Any
+
+
+def problem_of(W: Any, q: Any, mu: Any, guess: Any = None, copies: int = 1) -> GivenProblem:
+    """The problem of :func:`solve_ncp`, which see, as that of so many worlds that are alike, on the CPU.
+
+    Raises:
+        ValueError: As :func:`solve_ncp`.
+    """
+    matrix, free, friction, start = _checked(W, q, mu, guess)
+    n, wide, order = len(free), -(-len(free) // PAD) * PAD, _inside(len(free))
+    padded, first = np.zeros((n, wide)), np.zeros(n)
+    padded[:, :n] = matrix[np.ix_(order, order)]
+    first[::3] = friction
     kinds = np.tile([int(RowKind.CONTACT), int(RowKind.REST), int(RowKind.REST)], n // 3)
 
     def whole(values: Any) -> wp.array:
-        return wp.array(np.asarray(values, dtype=np.int32).reshape(-1), dtype=wp.int32, device=device)
+        return wp.array(np.asarray(values, dtype=np.int32).reshape(-1), dtype=wp.int32, device="cpu")
 
     def numbers(values: Any) -> wp.array:
-        return wp.array(np.asarray(values, dtype=np.float64).reshape(-1), dtype=wp.float64, device=device)
+        return wp.array(np.tile(np.asarray(values, dtype=np.float64).reshape(-1), copies), dtype=wp.float64, device="cpu")
 
     problem = make_problem(wp.float64)()
-    problem.row, problem.count, problem.entry, problem.stride = whole([0]), whole([n]), whole([0]), whole([wide])
-    problem.kind, problem.matrix, problem.free, problem.friction = whole(kinds), numbers(padded), numbers(free), numbers(first)
+    problem.row, problem.count = whole(n * np.arange(copies)), whole(np.full(copies, n))
+    problem.entry, problem.stride = whole(n * wide * np.arange(copies)), whole(np.full(copies, wide))
+    problem.kind, problem.friction = whole(np.tile(kinds, copies)), numbers(first)
+    problem.matrix, problem.free = numbers(padded), numbers(free[order])
     problem.low, problem.high = numbers(np.zeros(n)), numbers(np.zeros(n))
-    problem.impulse, problem.velocity = numbers(np.zeros(n)), numbers(np.zeros(n))
+    problem.impulse, problem.velocity = numbers(start[order]), numbers((matrix @ start + free)[order])
     space = make_scratch(wp.float64)()
     space.rows, space.size = n, scratch_size(n)
-    space.numbers = wp.zeros(max(1, space.size), dtype=wp.float64, device=device)
-    space.places = wp.zeros(scratch_places(n), dtype=wp.int32, device=device)
+    space.numbers = wp.zeros(max(1, space.size), dtype=wp.float64, device="cpu")
+    space.places = wp.zeros(scratch_places(n), dtype=wp.int32, device="cpu")
     report = make_report(wp.float64)()
-    report.world = wp.zeros(1, dtype=WorldStatus, device=device)
-    report.history = wp.zeros((0, 0), dtype=wp.float64, device=device)
-    return problem, space, report
+    report.world = wp.zeros(copies, dtype=WorldStatus, device="cpu")
+    report.history = wp.zeros((0, 0), dtype=wp.float64, device="cpu")
+    return GivenProblem(problem, space, report)
+
+
+def _inside(n: int) -> np.ndarray:
+    """Where (tangent, tangent, normal) of every contact are among (normal, tangent, tangent)."""
+    return np.arange(n).reshape(-1, 3)[:, [1, 2, 0]].reshape(-1)

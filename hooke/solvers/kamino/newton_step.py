@@ -23,7 +23,7 @@ import warp as wp
 from hooke.solvers.kamino.padmm import constants_code
 from hooke.solvers.kamino.scratch import make_scratch, native_code
 
-__all__ = ["Newton", "make_newton"]
+__all__ = ["Newton", "make_newton", "measures_type"]
 
 # state of a contact: 0 open, 1 stuck, 2 slips
 _CLASSIFY = """
@@ -106,23 +106,35 @@ _MOVE = """
     return 0;
 """
 
-# max |x - P(x - v - s)|, scaled and not, with what the tolerances bound: |p (x - P x)|, |(z - P* z) / p|, |x . z|
+# max |x - P(x - v - s)|, scaled and not, with what the tolerances bound: |p (x - P x)|, |(z - P* z) / p|, |x . z|; the same three
+# without what rounding may have left of them
 _MEASURE = """
     const int contacts = (n - singles) / 3;
     const lanes_t zero = all(0), one = all(1);
     lanes_t natural = zero, physical = zero, r_p = zero, r_d = zero, r_c = zero, broken = zero, residual = zero;
+    lanes_t beyond_p = zero, beyond_d = zero, beyond_c = zero, square = zero, most = zero;
+    for (int j = 0; j < width; j += 8) {
+        square = square + load(point + j) * load(point + j);
+        most = larger(most, size(load(free + j)));
+    }
+    const real_t epsilon = sizeof(real_t) == 8 ? 8.9e-16 : 4.8e-7f;
+    const lanes_t length_x = all(sqrt(sum(square))), in_x = length_x * epsilon, in_z = in_x + all(largest(most)) * epsilon;
     for (int j = 0; j < singles; j += 8) {
         const int left = singles - j;
         const lanes_t l = load(low + j), h = load(high + j), p = load(scale + j), a = load(point + j), v = load(velocity + j);
         auto clamp = [&](const lanes_t& b, const lanes_t& s) { return smaller(larger(b, l * s), h * s); };
         natural = larger(natural, part(left, size(a - clamp(a - v, one)), zero));
         physical = larger(physical, part(left, size(a * p - clamp(a * p - v / p, p)), zero));
-        r_p = larger(r_p, part(left, p * size(a - clamp(a, one)), zero));
+        const lanes_t outside = size(a - clamp(a, one));
+        r_p = larger(r_p, part(left, p * outside, zero));
+        beyond_p = larger(beyond_p, part(left, p * (outside - in_x), zero));
         const lanes_t from = pick(all(-bound) < l, a - l, zero), to = pick(h < all(bound), h - a, zero);
         const lanes_t up = size(from * larger(v, zero)), down = size(to * larger(zero - v, zero));
         r_c = larger(r_c, part(left, up + down, zero));
+        beyond_c = larger(beyond_c, part(left, up + down - in_z * (size(a) + in_x), zero));
         const lanes_t wrong = pick(all(-bound) < l, zero, larger(v, zero)) + pick(h < all(bound), zero, larger(zero - v, zero));
         r_d = larger(r_d, part(left, wrong / p, zero));
+        beyond_d = larger(beyond_d, part(left, (wrong - in_z) / p, zero));
         broken = broken + part(left, (a - a) + (v - v), zero);
     }
     residual = natural;
@@ -141,21 +153,27 @@ _MEASURE = """
         };
         natural = larger(natural, part(left, distance(xt - vt, xo - vo, xk - vk, one), zero));
         physical = larger(physical, part(left, distance(xt * p - vt / p, xo * p - vo / p, xk * p - vk / p, p), zero));
-        r_p = larger(r_p, part(left, p * distance(xt, xo, xk, one), zero));
+        const lanes_t outside = distance(xt, xo, xk, one);
+        r_p = larger(r_p, part(left, p * outside, zero));
+        beyond_p = larger(beyond_p, part(left, p * (outside - in_x), zero));
         // from K*: (t, n) is in it where mu |t| <= n; v_n + mu |v_t| falls short by -v_n
         const lanes_t missing = larger(zero, mu * speed - vk), beta = missing / (mu * mu + one);
-        r_d = larger(r_d, part(left, larger(beta, smaller(beta * mu, speed)) / p, zero));
-        r_c = larger(r_c, part(left, size(xt * vt + xo * vo + xk * vk), zero));
+        const lanes_t wrong = larger(beta, smaller(beta * mu, speed)), power = size(xt * vt + xo * vo + xk * vk);
+        r_d = larger(r_d, part(left, wrong / p, zero));
+        beyond_d = larger(beyond_d, part(left, (wrong - in_z) / p, zero));
+        r_c = larger(r_c, part(left, power, zero));
+        beyond_c = larger(beyond_c, part(left, power - in_z * (size(xt) + size(xo) + size(xk) * (one + mu) + in_x), zero));
         const lanes_t v = load(velocity + k), ak = larger(zero, xk - v), bt = xt - vt, bo = xo - vo, length = root(bt * bt + bo * bo);
         const lanes_t ratio = pick(mu * ak < length, mu * ak / larger(length, tiny), one);
         const lanes_t off = larger(size(xk - ak), larger(size(xt - bt * ratio), size(xo - bo * ratio)));
         residual = larger(residual, part(left, off, zero));
         broken = broken + part(left, (xk - xk) + (vk - vk) + (xt - xt) + (xo - xo), zero);
     }
-    wp::vec_t<8, real_t> result;
+    wp::vec_t<9, real_t> result;
     const real_t bad = sum(broken);  // 0, or not a number
-    const real_t found[6] = {largest(natural), largest(physical), largest(r_p), largest(r_d), largest(r_c), largest(residual)};
-    for (int k = 0; k < 6; k++) result.c[k] = bad == 0 ? found[k] : NO_BOUND;
+    const real_t found[9] = {largest(natural), largest(physical), largest(r_p), largest(r_d), largest(r_c), largest(residual),
+                             largest(beyond_p), largest(beyond_d), largest(beyond_c)};
+    for (int k = 0; k < 9; k++) result.c[k] = bad == 0 ? found[k] : NO_BOUND;
     return result;
 """
 
@@ -163,6 +181,11 @@ _COPY = """
     const real_t* const from_ = at(origin);
     real_t* const to_ = at(target);
     for (int j = 0; j < width; j += 8) store(to_ + j, load(from_ + j));
+    return 0;
+"""
+
+_RESET = """
+    for (int j = 0; j < width; j += 8) store(point + j, all(0));
     return 0;
 """
 
@@ -188,7 +211,7 @@ _WRITE = """
     for (int i = 0; i < n; i++) {
         problem.impulse.data[first + order[i]] = scale[i] * point[i];
         const real_t v = velocity[i] / scale[i];
-        problem.velocity.data[first + order[i]] = v == v ? v : 0;
+        problem.velocity.data[first + order[i]] = v < bound && v > -bound ? v : 0;
     }
     return 0;
 """
@@ -202,8 +225,14 @@ class Newton(NamedTuple):
     move: Any
     measure: Any
     copy: Any
+    reset: Any
     project_point: Any
     write: Any
+
+
+def measures_type(scalar: Any) -> Any:
+    """The type of what a point is measured by."""
+    return wp.types.vector(length=9, dtype=scalar)
 
 
 @cache
@@ -211,7 +240,7 @@ def make_newton(scalar: Any, problems: Any) -> Newton:
     """The functions over a type of numbers and the struct of the problems."""
     scratch = make_scratch(scalar)
     constants = constants_code()
-    measures = wp.types.vector(length=8, dtype=scalar)
+    measures = measures_type(scalar)
 
     @wp.func_native(native_code(scalar, _CLASSIFY, constants))
     def classify(space: scratch, slot: int, n: int, singles: int) -> int:
@@ -227,11 +256,18 @@ def make_newton(scalar: Any, problems: Any) -> Newton:
 
     @wp.func_native(native_code(scalar, _MEASURE, constants))
     def measure(space: scratch, slot: int, n: int, singles: int) -> measures:
-        """The natural map of ``point``, scaled and not, its r_p, r_d, r_c, and what (1) leaves; NO_BOUND for what is not a number."""
+        """The natural map of ``point``, scaled and not, its r_p, r_d, r_c, what (1) leaves, and r_p, r_d, r_c beyond rounding.
+
+        NO_BOUND instead of all where something is not a number.
+        """
 
     @wp.func_native(native_code(scalar, _COPY, constants))
     def copy(space: scratch, slot: int, n: int, origin: int, target: int) -> int:
         """Copy a vector."""
+
+    @wp.func_native(native_code(scalar, _RESET, constants))
+    def reset(space: scratch, slot: int, n: int) -> int:
+        """``point`` = 0."""
 
     @wp.func_native(native_code(scalar, _PROJECT_POINT, constants))
     def project_point(space: scratch, slot: int, n: int, singles: int) -> int:
@@ -241,4 +277,4 @@ def make_newton(scalar: Any, problems: Any) -> Newton:
     def write(space: scratch, slot: int, n: int, problem: problems, w: int) -> int:
         """Return ``point`` and ``velocity`` as impulses and velocities."""
 
-    return Newton(classify, assemble, move, measure, copy, project_point, write)
+    return Newton(classify, assemble, move, measure, copy, reset, project_point, write)

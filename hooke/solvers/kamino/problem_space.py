@@ -56,7 +56,7 @@ class ProblemSpace:
         self.contacts = ContactList(tables, s.world_count, still, recorder, self._scalar)
         rules = self.contacts.materials
         rules.friction, rules.restitution = (MIXES[getattr(config.materials, f"{n}_mix_mode")] for n in ("friction", "restitution"))
-        rules.culls = int(config.dynamics.cull_speculative_contacts)
+        rules.culls, rules.apart = int(config.dynamics.cull_speculative_contacts), config.constraints.delta
         self._kernels = make_inequality_kernels(self._scalar)
         self._fill, self._solve = make_contact_rows(self._scalar), make_solve_rows(self._scalar, config.collect_solver_info)
         self._has_contacts = False

@@ -141,5 +141,5 @@ def native_code(scalar: Any, body: str, constants: str = "") -> str:
     """
     lanes = _LANES.replace("REAL", "double" if scalar is wp.float64 else "float")
     places = "".join(f"    real_t* const {name} = at({k});\n" for k, name in enumerate(VECTORS))
-    code = f"{lanes}{constants}{_LAYOUT}{places}{body}"
-    return f"    auto run_body = [&]() __attribute__((noinline)) {{\n{code}    }};\n    return run_body();\n"
+    begin, end = "    auto run_body = [&]() __attribute__((noinline)) {\n", "    };\n    return run_body();\n"
+    return f"{begin}{lanes}{constants}{_LAYOUT}{places}{body}{end}"

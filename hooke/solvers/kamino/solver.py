@@ -22,9 +22,10 @@ from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
 from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
-from hooke.solvers.kamino.readout import KaminoStatus
+from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import Restoring, make_forget_joints
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
@@ -82,6 +83,7 @@ class SolverKamino(SolverBase):
         self._may_touch = pairs is not None and len(pairs) > 0
         self._own_detector: Detector | None = None
         self._last_contacts: Any = None
+        self._last: tuple[float, dict[str, Any]] | None = None
         self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
@@ -142,7 +144,7 @@ class SolverKamino(SolverBase):
                     run(self._solve)
                     self._call("mid_step", state_in, state_out, control, contacts)
                     run(self._finish)
-            self._last_contacts = rows
+            self._last_contacts, self._last = rows, (dt, arrays)
         self._steps += 1
         self._call("post_step", state_in, state_out, control, contacts)
 
@@ -344,6 +346,51 @@ class SolverKamino(SolverBase):
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
+
+    def update_contacts(self, contacts: Any, state: Any) -> None:
+        """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
+
+        Forces [N] are those on the body of shape 1, torques [N m] those about the origin of the world. Rows without a contact have none.
+        After a step that was given no contacts the rows of the solver's own detector are written too.
+
+        Args:
+            contacts: The buffer that the last step was given, or any that takes the rows of the own detector.
+            state: The state at the end of that step.
+
+        Raises:
+            ValueError: ``contacts`` or ``state`` is missing, or the last step was given other contacts.
+            TypeError: ``contacts`` is no buffer of contacts.
+            RuntimeError: The buffer has too few rows.
+        """
+        rows = self._last_contacts
+        own = self._own_detector is not None and rows is self._own_detector.contacts
+        check_buffer(contacts, state, rows, own, captured_by_user(self.device))
+        if rows is None:
+            return
+        if own:
+            launch_directly(copy_rows, rows, contacts)
+        launch_directly(self._problem.contacts.read, contacts, state.body_q, *force_arrays(contacts))
+
+    @property
+    def metrics(self) -> SolutionMetrics | None:
+        """Residuals of the last step, measured when they are read; None unless ``config.compute_solution_metrics``, or before a step."""
+        if not self.config.compute_solution_metrics or self._last is None:
+            return None
+        return launch_directly(self._measure, *self._last)  # type: ignore[no-any-return]
+
+    def _measure(self, dt: float, arrays: dict[str, Any]) -> SolutionMetrics:
+        w, t, c = self.workspace, self._tables, self.config
+        given = [t["joint"].struct, t["body"].struct, self._inputs(arrays), w.end]
+        self._recorder.launch(self._joints.measure, self._structure.joint_count, given, [w.joints])
+        limits = t["joint_dof"].arrays["limit_lower"], t["joint_dof"].arrays["limit_upper"]
+        return measure_solution(self._problem, w, self._structure, limits, dt, c.angular_velocity_damping)
+
+    @property
+    def info(self) -> SolverInfo | None:
+        """The iterations of the last step; None unless ``config.collect_solver_info``, or before a step."""
+        if not self.config.collect_solver_info or self._last is None:
+            return None
+        return read_info(self._problem, self._structure.world_count, self.config.padmm.max_iterations)  # type: ignore[union-attr]
 
     @property
     def status(self) -> KaminoStatus:

@@ -11,7 +11,7 @@ import warp as wp
 
 from hooke.solvers.kamino.dense import make_dense
 from hooke.solvers.kamino.history import make_history
-from hooke.solvers.kamino.newton_step import make_newton
+from hooke.solvers.kamino.newton_step import make_newton, measures_type
 from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_report
 from hooke.solvers.kamino.padmm import make_padmm
 from hooke.solvers.kamino.problem import make_problem
@@ -39,17 +39,17 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
     clear, record = make_history(scalar, collect)
     eliminate, factor, solve, multiply, substitute = dense
     prepare, guess, right_side, project, advance, power, size_of, take_iterate = padmm
-    classify, assemble, move, measure, copy, project_point, write = newton
+    classify, assemble, move, measure, copy, reset, project_point, write = newton
     rounding = scalar(1.0e-15 if scalar is wp.float64 else 1.0e-7)
     proximal = scalar(1.0e-9 if scalar is wp.float64 else 1.0e-5)
 
     @wp.func
-    def within(measures: wp.types.vector(length=8, dtype=scalar), option: Options):
-        """Whether a measured point satisfies the tolerances."""
+    def within(measures: measures_type(scalar), option: Options):
+        """Whether a measured point satisfies the tolerances, as far as rounding lets one know."""
         return (
-            wp.float64(measures[2]) <= option.primal_tolerance
-            and wp.float64(measures[3]) <= option.dual_tolerance
-            and wp.float64(measures[4]) <= option.compl_tolerance
+            wp.float64(measures[6]) <= option.primal_tolerance
+            and wp.float64(measures[7]) <= option.dual_tolerance
+            and wp.float64(measures[8]) <= option.compl_tolerance
         )
 
     @wp.func
@@ -136,7 +136,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
 
     @wp.func
     def iterate(space: scratch, slot: int, n: int, singles: int, rho: scalar, option: Options, before: WorldStatus):
-        """One iteration of the proximal ADMM; the status after it."""
+        """One iteration of the proximal ADMM; the status after it, and whether all is finite."""
         status = before
         right_side(space, slot, n, singles, rho, scalar(option.eta))
         solve(space, slot, n)
@@ -148,9 +148,11 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status.r_dx = wp.float64(found[3])
         status.r_dy = wp.float64(found[4])
         status.r_dz = wp.float64(found[5])
+        finite = found[6] < scalar(NO_BOUND)  # |x|, which is not a number if anything is not
         done = (
-            status.r_p <= option.primal_tolerance and status.r_d <= option.dual_tolerance and status.r_c <= option.compl_tolerance
-        )
+            finite and status.r_p <= option.primal_tolerance and status.r_d <= option.dual_tolerance
+            and status.r_c <= option.compl_tolerance
+        )  # fmt: skip
         status.converged = wp.where(done and status.iterations > 1, 1, 0)
         status.restart = 0
         ahead = wp.float64(0.0)
@@ -170,7 +172,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status.r_a_p = status.r_a
         status.r_a = combined
         advance(space, slot, n, scalar(ahead), status.restart)
-        return status
+        return status, finite
 
     @wp.func
     def run(w: int, space: scratch, slot: int, n: int, singles: int, option: Options, start: WorldStatus, report: reports):
@@ -182,9 +184,10 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         step = scalar(option.tau)
         trial = int(0)
         changed = int(1)
+        finite = bool(True)
         open = int(1)
         while open == 1:
-            last = status.converged == 1 or status.iterations >= option.max_iterations
+            last = status.converged == 1 or status.iterations >= option.max_iterations or not finite
             if option.polish != 0 and (last or status.iterations % wp.max(option.polish_every, 1) == 0):
                 copy(space, slot, n, Y, POINT)
                 least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
@@ -198,7 +201,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
                     rho, step = first_penalty(space, slot, n, option)
                 if changed == 1:
                     factor(space, slot, n, rho + scalar(option.eta))
-                status = iterate(space, slot, n, singles, rho, option, status)
+                status, finite = iterate(space, slot, n, singles, rho, option, status)
                 record(w, space, slot, n, singles, option, status, report)
                 after = next_penalty(rho, step, status, option)
                 changed = wp.where(after == rho, 0, 1)
@@ -213,12 +216,26 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         status = before
         if option.polish != 0:
             copy(space, slot, n, BEST, POINT)
+        else:
+            copy(space, slot, n, Y, POINT)
+        project_point(space, slot, n, singles)
+        multiply(space, slot, n, POINT)
+        found = measure(space, slot, n, singles)
+        if status.converged == 0 and not within(found, option):
+            copy(space, slot, n, POINT, BEST)
+            reset(space, slot, n)
             project_point(space, slot, n, singles)
             multiply(space, slot, n, POINT)
-        else:
+            nothing = measure(space, slot, n, singles)
+            if nothing[0] < found[0] or not (found[0] < scalar(NO_BOUND)):
+                found = nothing
+            else:
+                copy(space, slot, n, BEST, POINT)
+                multiply(space, slot, n, POINT)
+        if option.polish == 0 and status.converged == 1:
             take_iterate(space, slot, n, singles)
-        found = measure(space, slot, n, singles)
-        status.natural_map = wp.float64(found[1])
+            found = measure(space, slot, n, singles)
+        status.natural_map = wp.where(found[1] < scalar(NO_BOUND), wp.float64(found[1]), wp.float64(wp.inf))
         if option.polish != 0:
             status.r_p = wp.float64(found[2])
             status.r_d = wp.float64(found[3])
