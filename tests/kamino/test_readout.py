@@ -7,9 +7,9 @@ import hooke
 from hooke.model.energy import measure_momentum
 from hooke.solvers import ConstraintStabilizationConfig, SolverKamino
 from tests.kamino.scenes import Dof, Run, X, Y, Z, at, builder_of, finished, four_bar, link, pendulum
+from tests.kamino.test_mechanisms import gaps
 
 G = 9.81
-ROWS = {"lambdas": "joint_lambdas", "total": "body_f_total"}
 
 
 def menagerie(gravity=-9.81):
@@ -141,11 +141,11 @@ def test_a_joint_that_is_off_is_not_there():
 def test_a_massless_body_welded_to_the_world_stays():
     b = builder_of()
     post = b.add_link(xform=at(0.5, 0, 1))
-    b.add_joint_fixed(-1, post, parent_xform=at(0.5, 0, 1))
     rod = link(b, (1.0, 0, 1.0), half=(0.5, 0.01, 0.01))
-    b.add_joint_revolute(post, rod, axis=Y, child_xform=at(-0.5, 0, 0))
+    b.add_articulation([b.add_joint_fixed(-1, post, parent_xform=at(0.5, 0, 1))])
+    b.add_joint_revolute(-1, rod, axis=Y, parent_xform=at(0.5, 0, 1), child_xform=at(-0.5, 0, 0))
     run = Run(finished(b)).step(200, 1e-3)
-    assert np.array_equal(run.q[0], [0.5, 0, 1, 0, 0, 0, 1]) and run.q[1, 2] < 0.9
+    assert np.array_equal(run.q[0], np.asarray([0.5, 0, 1, 0, 0, 0, 1])) and run.q[1, 2] < 0.9
     assert abs(np.linalg.norm(run.q[1, :3] - run.q[0, :3]) - 0.5) < 1e-6
 
 
@@ -153,7 +153,6 @@ def test_a_world_of_kinematic_bodies_is_left_as_it_is():
     b = builder_of()
     for k in range(2):
         link(b, (0.5 * k, 0, 0), is_kinematic=True)
-    b.add_joint_revolute(0, 1, axis=Y, parent_xform=at(0.25, 0, 0), child_xform=at(-0.25, 0, 0))
     run = Run(finished(b))
     before = run.q
     run.step(5, 1e-2)
@@ -177,9 +176,7 @@ def test_reported_angles_have_no_influence_on_the_motion(correction):
     """Limits beyond a turn, springs and drives use the angle as it was turned."""
     b = builder_of(0.0)
     wheel = b.add_link(mass=1.0, inertia=np.diag([0.5] * 3))
-    b.add_joint_revolute(
-        -1, wheel, axis=Y, limit_upper=8.0, stiffness=0.1, target_q=9.0, target_ke=1.0, target_kd=0.1, actuator_mode=2
-    )
+    b.add_joint_revolute(-1, wheel, axis=Y, limit_upper=8.0, target_q=9.0, target_ke=1.0, target_kd=0.1, actuator_mode=1)
     run = Run(finished(b), SolverKamino.Config(rotation_correction=correction))
     seen = []
     run.step(2000, 1e-2, lambda r: seen.append(r.solver.workspace.joints.q.numpy()[0]))
@@ -197,16 +194,15 @@ def test_a_heavy_bob_on_a_light_chain():
         joints.append(b.add_joint_ball(above, body, parent_xform=at(0.05 if k else 0, 0, 0), child_xform=at(-0.05, 0, 0)))
         above = body
     b.add_articulation(joints)
-    from tests.kamino.test_mechanisms import gaps
-
     model = finished(b)
-    run, worst, energies = Run(model), [], []
+    run, worst, energies, depths = Run(model), [], [], []
 
     def look(r):
         worst.append(max(gaps(r)))
         energies.append(hooke.measure_energy(model, r.state).total)
+        depths.append(r.q[-1, 2])
 
     run.step(1000, 1e-3, look)
     assert max(worst) < 1e-6
-    assert run.q[-1, 2] < -0.5
-    assert np.abs(energies).max() < 0.02 * 100.0 * G * 0.95
+    assert min(depths) < -0.9
+    assert np.abs(energies).max() < 0.002 * 100.0 * G * 0.95

@@ -2,7 +2,13 @@
 
     p = M u + dt (m g + f, tau_gyro + t),     r <- r + dt v,     q <- exp(dt w) q                                (1)
 
-The gyroscopic torque turns the angular momentum L = I w without changing its length: L' = L - dt w x L, scaled to |L|.
+The gyroscopic torque turns the angular momentum L = I w without changing its length: with the inertia I in the world's axes where the
+equations are set up, and the angular impulse T of everything,
+
+    I w' = exp(-dt w' / 2) (exp(-dt w / 2) I w + T),                                                             (2)
+
+to first order L - dt w x L + T. A free body keeps its momentum, and its energy without drift: (2) is the leapfrog scheme on rotations, the
+momentum being that between two poses.
 """
 
 from functools import cache
@@ -28,7 +34,7 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
     vec3, quat, row, mat33, Motion = t.vec3, t.quat, t.row, t.mat33, t.Motion
 
     poses = make_pose_functions(scalar)
-    widened, unit, turned = poses.widened, poses.unit, poses.turned
+    widened, unit, turned, rotated = poses.widened, poses.unit, poses.turned, poses.rotated
 
     @wp.func
     def upper(u: row):
@@ -67,16 +73,19 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
                     scalar(own[2, 0]), scalar(own[2, 1]), scalar(own[2, 2]),
                 )  # fmt: skip
                 inertia = turn * local * wp.transpose(turn)
-                spin = inertia * w
-                size = wp.length(spin)
-                if size > scalar(0.0):
-                    spin -= dt * wp.cross(w, spin)
-                    spin *= size / wp.length(spin)
                 g = widened(gravity[wp.where(bodies.world[b] < 0, gravity.shape[0] - 1, bodies.world[b])])
                 f, torque = widened(wp.spatial_top(body_f[b])), widened(wp.spatial_bottom(body_f[b]))
                 motion.mass[b] = m
                 motion.inertia[b] = inertia
-                motion.momentum[b] = six(m * v + dt * (m * g + f), spin + dt * torque)
+                half, given_spin, inverse = scalar(0.5) * dt, dt * torque, wp.inverse(inertia)
+                spin = rotated(inertia * w, -half * w)
+                later, rate = scalar(1.0) * spin, scalar(1.0) * w
+                for _k in range(wp.where(mechanism.moves[b] != 0, 4, 0)):
+                    later = rotated(spin + given_spin, -half * rate) - given_spin
+                    rate = inverse * (later + given_spin)
+                motion.spin[b] = spin
+                motion.carried_spin[b] = later
+                motion.momentum[b] = six(m * v + dt * (m * g + f), later + given_spin)
             motion.com[b] = com
             motion.rotation[b] = q
             motion.twist[b] = six(v, w)

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.joints.dispatch import has_quaternion, joint_coordinates
+from hooke.joints.dispatch import has_quaternion, is_at_com, joint_coordinates, joint_rates
 from hooke.joints.gimbal import nearest_angles, nearest_turn
 from hooke.joints.kind import Place
 from hooke.joints.rows import angular_rows, bases_of_joint, linear_rows
@@ -109,6 +109,37 @@ def make_joint_frames(scalar: Any) -> SimpleNamespace:
             r.error[3 - place.linear + i] = c[place.angular + i]
         return r
 
+    @wp.func
+    def rows_of(code: int):
+        """Six, as a number that the compiler does not unroll loops for."""
+        return wp.where(code < 0, 0, 6)
+
+    @wp.func
+    def row_of(code: int, place: Place, frames: Frames, locked: Locked, out: JointRows, i: int):
+        """J of row i, of the child and of the parent."""
+        f, torque = vec3(), vec3()
+        arm_child, arm_parent = scalar(1.0) * frames.on_child, scalar(1.0) * frames.on_parent
+        first = 6 - place.linear - place.angular
+        if i < 3 - place.linear:
+            f = locked.across[place.linear + i]
+        elif i < first:
+            torque = locked.turn[i - (3 - place.linear) + place.angular]
+        else:
+            f, torque = joint_rates(code, place, out.axis, out.q, i - first)
+            if is_at_com(code):
+                arm_child, arm_parent = vec3(), scalar(1.0) * frames.coms
+        f = wp.quat_rotate(frames.axes, f)
+        torque = wp.quat_rotate(frames.axes, torque)
+        c, p = wp.cross(arm_child, f) + torque, wp.cross(arm_parent, f) + torque
+        zero = scalar(0.0)
+        return row(f[0], f[1], f[2], c[0], c[1], c[2], zero, zero), row(-f[0], -f[1], -f[2], -p[0], -p[1], -p[2], zero, zero)
+
     return SimpleNamespace(
-        Frames=Frames, Locked=Locked, frames_of=frames_of, coordinates_of=coordinates_of, locked_motions=locked_motions
+        rows_of=rows_of,
+        row_of=row_of,
+        Frames=Frames,
+        Locked=Locked,
+        frames_of=frames_of,
+        coordinates_of=coordinates_of,
+        locked_motions=locked_motions,
     )

@@ -61,21 +61,15 @@ _LEAST = {wp.float64: 1.0e-12, wp.float32: 1.0e-6}  # inertia of a row [kg or kg
 
 @cache
 def make_joint_kernels(scalar: Any) -> SimpleNamespace:
-    """``linearise`` and ``finish`` over a type of numbers."""
+    """``linearise``, ``measure`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
     vec3, quat, row, rows, Motion, JointRows = t.vec3, t.quat, t.row, t.rows, t.Motion, t.JointRows
     proximal = wp.constant(scalar(PROXIMAL[scalar]))
 
     least = wp.constant(scalar(_LEAST[scalar]))
     f = make_joint_frames(scalar)
-    Frames, Locked, frames_of, coordinates_of, locked_motions = (
-        f.Frames, f.Locked, f.frames_of, f.coordinates_of, f.locked_motions
-    )  # fmt: skip
-
-    @wp.func
-    def rows_of(code: int):
-        """Six, as a number that the compiler does not unroll loops for."""
-        return wp.where(code < 0, 0, 6)
+    Frames, frames_of, coordinates_of, locked_motions = f.Frames, f.frames_of, f.coordinates_of, f.locked_motions
+    rows_of, row_of = f.rows_of, f.row_of
 
     @wp.func
     def give_of(bodies: Bodies, mechanism: Mechanism, b: int, arm: vec3):
@@ -143,26 +137,6 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         return 0
 
     @wp.func
-    def row_of(code: int, place: Place, frames: Frames, locked: Locked, out: JointRows, i: int):
-        """J of row i, of the child and of the parent."""
-        f, torque = vec3(), vec3()
-        arm_child, arm_parent = scalar(1.0) * frames.on_child, scalar(1.0) * frames.on_parent
-        first = 6 - place.linear - place.angular
-        if i < 3 - place.linear:
-            f = locked.across[place.linear + i]
-        elif i < first:
-            torque = locked.turn[i - (3 - place.linear) + place.angular]
-        else:
-            f, torque = joint_rates(code, place, out.axis, out.q, i - first)
-            if is_at_com(code):
-                arm_child, arm_parent = vec3(), scalar(1.0) * frames.coms
-        f = wp.quat_rotate(frames.axes, f)
-        torque = wp.quat_rotate(frames.axes, torque)
-        c, p = wp.cross(arm_child, f) + torque, wp.cross(arm_parent, f) + torque
-        zero = scalar(0.0)
-        return row(f[0], f[1], f[2], c[0], c[1], c[2], zero, zero), row(-f[0], -f[1], -f[2], -p[0], -p[1], -p[2], zero, zero)
-
-    @wp.func
     def linearise_joint(step: Step, place: Place, joints: Joints, dofs: JointDofs, bodies: Bodies, mechanism: Mechanism,
                         inputs: JointInputs, motion: Motion, frames: Frames, out: JointRows, j: int):  # fmt: skip
         """Write the rows of a joint that acts."""
@@ -170,7 +144,7 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         found = locked_motions(place, frames, out)
         give = give_of(bodies, mechanism, child, frames.on_child) + give_of(bodies, mechanism, parent, frames.on_parent)
         on_child, on_parent = rows(), rows()
-        right, bias, carried, held = row(), row(), row(), row()
+        right, bias, carried, held, goal = row(), row(), row(), row(), row()
         compliance, to_child, to_parent = row(), row(), row()
         u_child, u_parent, steered = scalar(1.0) * motion.twist[child], row(), scalar(0.0)
         moved = scalar(1 - mechanism.moves[child])
@@ -189,6 +163,7 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
                 bias[i] = wp.clamp(scalar(step.joint_rate) * found.error[i], -speed, speed)
                 compliance[i] = proximal * give[wp.where(i < 3 - place.linear, 0, 1)]
                 held[i] = scalar(1.0)
+                goal[i] = found.error[i] - dt * bias[i]
             else:
                 m, h, effort = drive_dof(code, place, dofs, inputs, out, dt, rate_child + rate_parent, i - locked)
                 compliance[i] = scalar(1.0)
@@ -206,6 +181,8 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
         out.right[j] = right
         out.bias[j] = bias
         out.carried[j] = carried
+        out.error[j] = found.error
+        out.goal[j] = goal
         out.on_child[j] = to_child
         out.on_parent[j] = to_parent
         return 0
@@ -224,6 +201,20 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
             update_coordinates(joints.type[j], place, frames, inputs, out, j)
             if inputs.acts[j] != 0:
                 linearise_joint(step, place, joints, dofs, bodies, mechanism, inputs, motion, frames, out, j)
+            j = next_item(work, j)
+        restore_denormals(state)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def measure_joints(work: Work, joints: Joints, bodies: Bodies, inputs: JointInputs, motion: Motion, out: JointRows):
+        """Residuals of locked motions at the end."""
+        state = flush_denormals()
+        j = first_item(work, wp.tid())
+        while j >= 0:
+            error = row()
+            if inputs.acts[j] != 0:
+                found = locked_motions(joint_place(inputs.layout, j), frames_of(joints, bodies, motion, j), out)
+                error = found.error
+            out.error[j] = error
             j = next_item(work, j)
         restore_denormals(state)
 
@@ -271,4 +262,4 @@ def make_joint_kernels(scalar: Any) -> SimpleNamespace:
             j = next_item(work, j)
         restore_denormals(state)
 
-    return SimpleNamespace(linearise=linearise_joints, finish=finish_joints)
+    return SimpleNamespace(linearise=linearise_joints, measure=measure_joints, finish=finish_joints)

@@ -129,15 +129,21 @@ def make_mimic_kernels(scalar: Any) -> SimpleNamespace:
             give += add_axes_of(bodies, followed, first_l, led, 2, m, -c1, axes, out.child, out)
             give += add_axes_of(bodies, followed, first_l, led, 3, m, -c1, axes, out.parent, out)
             error = miss(joints, mimics, bodies, inputs, followed, motion, out, m)
-            held, compliance, right, speed = row(), row(), row(), scalar(step.joint_speed)
+            held, compliance, right, carried, goal = row(), row(), row(), row(), row()
+            speed = scalar(step.joint_speed)
             for i in range(6):
                 compliance[i] = one
                 if i < axes:
                     held[i] = one
                     compliance[i] = proximal * give[i]
                     bias = wp.clamp(scalar(step.joint_rate) * error[i], -speed, speed)
-                    right[i] = c1 * out.carried[led][first_l + i] - out.carried[f][first_f + i] - bias
+                    carried[i] = out.carried[f][first_f + i] - c1 * out.carried[led][first_l + i]
+                    right[i] = -carried[i] - bias
+                    goal[i] = error[i] - scalar(step.dt) * bias
             out.mimic_right[m] = right
+            out.mimic_carried[m] = carried
+            out.mimic_error[m] = error
+            out.mimic_goal[m] = goal
             out.mimic_compliance[m] = compliance
             for k in range(4):
                 out.mimic_held[4 * m + k] = held

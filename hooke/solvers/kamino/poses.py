@@ -13,7 +13,7 @@ __all__ = ["make_pose_functions"]
 
 @cache
 def make_pose_functions(scalar: Any) -> SimpleNamespace:
-    """``widened``, ``unit`` and ``turned`` over a type of numbers."""
+    """``widened``, ``unit``, ``turned`` and ``rotated`` over a type of numbers."""
     t = make_types(scalar)
     vec3, quat = t.vec3, t.quat
 
@@ -35,4 +35,9 @@ def make_pose_functions(scalar: Any) -> SimpleNamespace:
             s = wp.sin(half) / angle
         return wp.normalize(quat(s * phi[0], s * phi[1], s * phi[2], wp.cos(half)) * q)
 
-    return SimpleNamespace(widened=widened, unit=unit, turned=turned)
+    @wp.func
+    def rotated(v: vec3, phi: vec3):
+        """exp(phi) v."""
+        return wp.quat_rotate(turned(quat(scalar(0.0), scalar(0.0), scalar(0.0), scalar(1.0)), phi), v)
+
+    return SimpleNamespace(widened=widened, unit=unit, turned=turned, rotated=rotated)

@@ -13,10 +13,11 @@ import warp as wp
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.model import model_tables
+from hooke.solvers.kamino.attributes import register_solver_attributes
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
-from hooke.solvers.kamino.closing import make_close_worlds
+from hooke.solvers.kamino.closing import Followers, make_close_worlds
 from hooke.solvers.kamino.config import Config as KaminoConfig
 from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
@@ -212,8 +213,8 @@ class SolverKamino(SolverBase):
         bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
         launch(self._bodies.integrate, s.body_count, [step, w.mechanism, w.start, w.matrix.x], [w.end])
         if self.config.dynamics.eliminate_bilateral and s.acts.any():  # type: ignore[union-attr]
-            given = [w.patterns, w.mechanism, *self._mimics, bodies, inputs, w.followed]
-            launch(self._close, s.world_count, given, [w.joints, w.matrix, w.end])
+            given = [step, w.patterns, w.mechanism, self._followers(inputs), self._problem.problem.count]
+            launch(self._close, s.world_count, given, [w.start, w.joints, w.matrix, w.end])
         given = [step, bodies, w.mechanism, w.start, w.end, arrays["body_q"], arrays["body_f"]]
         launch(self._bodies.finish, s.body_count, given, [arrays[name] for name in ("q_out", "qd_out", "total")])
         outputs = [w.joints, *(arrays[name] for name in ("joint_q", "joint_qd", "joint_q_prev", "joint_lambdas"))]
@@ -293,13 +294,24 @@ class SolverKamino(SolverBase):
         """Tables of joints and of mimic constraints."""
         return self._tables["joint"].struct, self._tables["constraint_mimic"].struct
 
+    def _followers(self, inputs: JointInputs) -> Followers:
+        followers = self.workspace.followers
+        followers.joints, followers.mimics = self._mimics
+        followers.bodies, followers.inputs, followers.followed = self._tables["body"].struct, inputs, self.workspace.followed
+        return followers
+
     @property
     def _kernels(self) -> list[Any]:
         groups = [self._bodies, self._joints, self._worlds]
         if self.workspace.mimic_count:
             groups.append(self._mimic_rows)
         return [
-            *(k for group in groups for k in vars(group).values()),
+            *(
+                k
+                for group in groups
+                for k in vars(group).values()
+                if k is not self._joints.measure or self.config.compute_solution_metrics
+            ),
             self._close,
             *self._problem.kernels,
             self._forget,
@@ -308,6 +320,24 @@ class SolverKamino(SolverBase):
         ]
 
     # ---- beside the step
+
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver, so that files are read and states made with them.
+
+        Settings in the namespace ``kamino`` (:meth:`Config.register_custom_attributes`); of states ``body_f_total``, the wrench of all but
+        gravity on every body [N, N m], ``joint_q_prev``, coordinates before the step, and ``joint_lambdas``, efforts of locked motions
+        [N or N m]; of the model ``fk_actuation_flag``.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: Whether forward kinematics takes joints as actuated: 1 yes, 0 no, -1 as their target modes say; by index or
+                label, or one for each joint. None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
     def reset(self, state_out: Any, world_mask: Any = None, flags: Any = None) -> None:
         """Bring selected worlds back to the model's initial state, and forget what is remembered of them.

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from hooke.joints.layout import JointLayout
+from hooke.solvers.kamino.closing import Followers
 from hooke.solvers.kamino.data import make_types
 from hooke.solvers.kamino.joint_rows import JointInputs
 from hooke.solvers.kamino.mechanism import find_mimic_ends, make_mechanism
@@ -67,7 +68,7 @@ class Workspace:
         self.followed = FollowedJoints()
         for name, values in given.items():
             setattr(self.followed, name, wp.array(values.astype(np.int32), dtype=wp.int32, device=device))
-        self.mimic_count = len(ends.order)
+        self.mimic_count, self.followers = len(ends.order), Followers()
         for name, annotation in types.JointRows.vars.items():
             if name.startswith("mimic"):
                 each = 4 if name in ("mimic", "mimic_held") else 1

@@ -91,6 +91,9 @@ def make_solve_again(scalar: Any) -> Any:
             if mechanism.place[first + i] >= 0:
                 impulse = scalar(-1.0) * matrix.x[start + mechanism.place[first + i]]
             joint_rows.impulse[joint + i] = impulse
+        first = mechanism.of_mimic[k]
+        for i in range(mechanism.mimic[w + 1] - mechanism.mimic[w]):
+            joint_rows.mimic_impulse[mechanism.mimic[w] + i] = scalar(-1.0) * matrix.x[start + mechanism.mimic_place[first + i]]
         return 0
 
     return solve_again
