@@ -37,8 +37,8 @@ from hooke.solvers.kamino.poses import make_pose_functions
 
 __all__ = ["Followers", "make_close_worlds"]
 
-_ROUNDING = {wp.float64: 1.0e-9, wp.float32: 3.0e-7}  # errors that are left [m or rad]
-_SETTLED = {wp.float64: 1.0e-11, wp.float32: 1.0e-6}  # changes of a pose that are none [m or rad]
+_SETTLED = {wp.float64: 1.0e-10, wp.float32: 1.0e-6}  # changes of a pose that are none [m or rad]
+EPSILON = wp.constant(wp.float64(2.0**-23))
 TIMES = wp.constant(8)
 """Newton steps at most, of either kind."""
 QUICK = wp.constant(0.3)
@@ -68,7 +68,7 @@ def make_close_worlds(scalar: Any) -> Any:
         functions.store_inertia, functions.store_compliance, t.rows, frames.rows_of, frames.row_of
     )  # fmt: skip
     turned, rotated = poses.turned, poses.rotated
-    rounding, settled = wp.constant(scalar(_ROUNDING[scalar])), wp.constant(scalar(_SETTLED[scalar]))
+    settled = wp.constant(scalar(_SETTLED[scalar]))
 
     @wp.func
     def largest(r: row):
@@ -136,18 +136,19 @@ def make_close_worlds(scalar: Any) -> Any:
         return 0
 
     @wp.func
-    def solve_errors(w: int, patterns: Patterns, mechanism: Mechanism, of_goal: scalar, joint_rows: JointRows, matrix: Matrix):
-        """Right sides of rows: what errors are above the goal, and the solution; right sides of bodies are in ``matrix.x``."""
+    def solve_errors(w: int, patterns: Patterns, mechanism: Mechanism, of_goal: scalar, of_error: scalar, joint_rows: JointRows,
+                     matrix: Matrix):  # fmt: skip
+        """Right sides of rows: a factor of the goals less one of the errors, and the solution; those of bodies are in ``matrix.x``."""
         k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
         item, mimic = patterns.of_place[k], mechanism.mimic[w] - (mechanism.joint[w + 1] - joint)
         for n in range(patterns.size[k]):
             i = mechanism.item[item + n]
             if i < joint - mechanism.joint[w + 1]:
                 m = mimic - 1 - i
-                matrix.x[start + n] = of_goal * joint_rows.mimic_goal[m] - joint_rows.mimic_error[m]
+                matrix.x[start + n] = of_goal * joint_rows.mimic_goal[m] - of_error * joint_rows.mimic_error[m]
             elif i < 0:
                 j = joint - 1 - i
-                matrix.x[start + n] = of_goal * joint_rows.goal[j] - joint_rows.error[j]
+                matrix.x[start + n] = of_goal * joint_rows.goal[j] - of_error * joint_rows.error[j]
         return solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.x)
 
     @wp.func
@@ -171,7 +172,7 @@ def make_close_worlds(scalar: Any) -> Any:
                 value[5] = more[2]
                 start.momentum[b] = start.momentum[b] + value
             matrix.x[first + n] = way * value
-        solve_errors(w, patterns, mechanism, scalar(1.0), joint_rows, matrix)
+        solve_errors(w, patterns, mechanism, scalar(1.0), scalar(1.0), joint_rows, matrix)
         most = scalar(0.0)
         for n in range(patterns.size[k]):
             i = mechanism.item[item + n]
@@ -220,8 +221,9 @@ def make_close_worlds(scalar: Any) -> Any:
     @wp.func
     def settle_twists(w: int, patterns: Patterns, mechanism: Mechanism, of: Followers, step: Step, start: Motion,
                       joint_rows: JointRows, matrix: Matrix, motion: Motion):  # fmt: skip
-        """(1)."""
+        """(1); whether that is done."""
         way, last, first, left = scalar(step.dt - step.half), scalar(1.0e30), scalar(0.0), int(TIMES)
+        rest, quick = scalar(0.0), scalar(0.0)
         if step.half > wp.float64(0.0):
             turn_goals(w, mechanism, of, step, start, motion, joint_rows)
             advance(w, mechanism, start, motion.twist, way, motion)
@@ -229,22 +231,42 @@ def make_close_worlds(scalar: Any) -> Any:
         while left > 0:
             measure(w, mechanism, of, motion, scalar(step.dt), joint_rows)
             change = change_twists(w, patterns, mechanism, way, scalar(-0.5) * scalar(step.dt), start, joint_rows, matrix, motion)
-            advance(w, mechanism, start, motion.twist, way, motion)
-            left = wp.where(change > settled and change < scalar(0.5) * last, left - 1, 0)
+            turn = advance(w, mechanism, start, motion.twist, way, motion)
+            ratio = wp.where(last < scalar(1.0e30), change / last, scalar(4.0) * turn)  # by which steps become smaller
+            left = wp.where(change * ratio > settled and ratio < scalar(0.5), left - 1, 0)
+            rest = change * ratio
+            quick = turn
             first = wp.max(first, change)
             last = change
-        if last <= wp.max(settled, scalar(1.0e-3) * first) and advance(w, mechanism, start, motion.twist, way, motion) < scalar(
-            QUICK
-        ):
+        settles = wp.where(rest <= wp.max(settled, scalar(1.0e-3) * first) and quick < scalar(QUICK), 1, 0)
+        if settles == 1:
             for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
                 held = scalar(1.0) * joint_rows.held[j]
-                joint_rows.bias[j] = joint_rows.bias[j] - wp.cw_mul(
-                    held, joint_rows.bias[j] + joint_rows.right[j] + joint_rows.carried[j]
-                )
+                missed = joint_rows.bias[j] + joint_rows.right[j] + joint_rows.carried[j]
+                joint_rows.bias[j] = joint_rows.bias[j] - wp.cw_mul(held, missed)
         else:
             keep_twists(w, patterns, mechanism, 1, start, joint_rows, matrix, motion)
             advance(w, mechanism, start, motion.twist, way, motion)
-        return 0
+        return settles
+
+    @wp.func
+    def largest_goal(w: int, mechanism: Mechanism, joint_rows: JointRows):
+        """What errors are left of a world whose twists are settled."""
+        most = scalar(0.0)
+        for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
+            most = wp.max(most, largest(joint_rows.goal[j]))
+        for m in range(mechanism.mimic[w], mechanism.mimic[w + 1]):
+            most = wp.max(most, largest(joint_rows.mimic_goal[m]))
+        return most
+
+    @wp.func
+    def rounding_of(w: int, mechanism: Mechanism, motion: Motion):
+        """What poses of single precision cannot tell apart: the last place of the largest coordinate [m], and of a turn."""
+        most = scalar(0.01)
+        for b in range(mechanism.body[w], mechanism.body[w + 1]):
+            x = scalar(1.0) * motion.com[b]
+            most = wp.max(most, wp.max(wp.abs(x[0]), wp.max(wp.abs(x[1]), wp.abs(x[2]))))
+        return scalar(EPSILON) * most
 
     @wp.func
     def shift(w: int, patterns: Patterns, mechanism: Mechanism, factor: scalar, matrix: Matrix, motion: Motion):
@@ -257,6 +279,15 @@ def make_close_worlds(scalar: Any) -> Any:
                 motion.com[b] = motion.com[b] + vec3(dx[0], dx[1], dx[2])
                 motion.rotation[b] = turned(motion.rotation[b], vec3(dx[3], dx[4], dx[5]))
         return 0
+
+    @wp.func
+    def move_poses(w: int, patterns: Patterns, mechanism: Mechanism, of_goal: scalar, of_error: scalar, joint_rows: JointRows,
+                   matrix: Matrix, motion: Motion):  # fmt: skip
+        """Take back what joints are open."""
+        for n in range(patterns.node[w], patterns.node[w] + patterns.size[patterns.kind[w]]):
+            matrix.x[n] = row()
+        solve_errors(w, patterns, mechanism, of_goal, of_error, joint_rows, matrix)
+        return shift(w, patterns, mechanism, scalar(1.0), matrix, motion)
 
     @wp.func
     def factor_again(w: int, patterns: Patterns, mechanism: Mechanism, of: Followers, start: Motion, motion: Motion,
@@ -299,10 +330,10 @@ def make_close_worlds(scalar: Any) -> Any:
         return factor_blocks(w, patterns, matrix.diagonal, matrix.lower)
 
     @wp.func
-    def close_joints(w: int, patterns: Patterns, mechanism: Mechanism, of: Followers, ahead: scalar, start: Motion,
-                     joint_rows: JointRows, matrix: Matrix, motion: Motion):  # fmt: skip
+    def close_joints(w: int, patterns: Patterns, mechanism: Mechanism, of: Followers, ahead: scalar, rounding: scalar,
+                     start: Motion, joint_rows: JointRows, matrix: Matrix, motion: Motion):  # fmt: skip
         """Move poses alone; where the factors of the step do not halve the errors, with factors made anew."""
-        k, first, last, left, fresh = patterns.kind[w], patterns.node[w], scalar(1.0e30), int(2 * TIMES), int(0)
+        last, left, fresh = scalar(1.0e30), int(2 * TIMES), int(0)
         while left > 0:
             error = measure(w, mechanism, of, motion, ahead, joint_rows)
             left -= 1
@@ -318,11 +349,9 @@ def make_close_worlds(scalar: Any) -> Any:
             else:
                 fresh = 0
             if error > rounding and left >= 0:
-                for n in range(patterns.size[k]):
-                    matrix.x[first + n] = row()
-                solve_errors(w, patterns, mechanism, scalar(0.0), joint_rows, matrix)
-                shift(w, patterns, mechanism, scalar(1.0), matrix, motion)
+                move_poses(w, patterns, mechanism, scalar(0.0), scalar(1.0), joint_rows, matrix, motion)
                 last = error
+                left = wp.where(error > scalar(16.0) * rounding, left, 0)  # else what is left after a correction is nothing
             else:
                 left = 0
         return 0
@@ -336,14 +365,18 @@ def make_close_worlds(scalar: Any) -> Any:
         state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
+            settles, rounding = int(0), rounding_of(w, mechanism, motion)
             if bounded[w] == 0:
                 turn = scalar(0.0)
                 for b in range(mechanism.body[w], mechanism.body[w + 1]):
                     u = scalar(1.0) * motion.twist[b]
                     turn = wp.max(turn, scalar(step.dt) * wp.length(vec3(u[3], u[4], u[5])))
                 if turn < scalar(QUICK):
-                    settle_twists(w, patterns, mechanism, of, step, start, joint_rows, matrix, motion)
-            close_joints(w, patterns, mechanism, of, scalar(step.dt), start, joint_rows, matrix, motion)
+                    settles = settle_twists(w, patterns, mechanism, of, step, start, joint_rows, matrix, motion)
+            if settles == 0:
+                close_joints(w, patterns, mechanism, of, scalar(step.dt), rounding, start, joint_rows, matrix, motion)
+            elif largest_goal(w, mechanism, joint_rows) > rounding:
+                move_poses(w, patterns, mechanism, scalar(-1.0), scalar(0.0), joint_rows, matrix, motion)
             w = next_item(work, w)
         restore_denormals(state)
 
