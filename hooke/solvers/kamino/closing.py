@@ -221,9 +221,9 @@ def make_close_worlds(scalar: Any) -> Any:
     @wp.func
     def settle_twists(w: int, patterns: Patterns, mechanism: Mechanism, of: Followers, step: Step, start: Motion,
                       joint_rows: JointRows, matrix: Matrix, motion: Motion):  # fmt: skip
-        """(1); whether that is done."""
+        """(1); 0 where that is not done, 2 where the factors are those of the end too, near enough."""
         way, last, first, left = scalar(step.dt - step.half), scalar(1.0e30), scalar(0.0), int(TIMES)
-        rest, quick = scalar(0.0), scalar(0.0)
+        rest, quick, worst = scalar(0.0), scalar(0.0), scalar(0.0)
         if step.half > wp.float64(0.0):
             turn_goals(w, mechanism, of, step, start, motion, joint_rows)
             advance(w, mechanism, start, motion.twist, way, motion)
@@ -236,10 +236,13 @@ def make_close_worlds(scalar: Any) -> Any:
             left = wp.where(change * ratio > settled and ratio < scalar(0.5), left - 1, 0)
             rest = change * ratio
             quick = turn
+            worst = wp.max(worst, ratio)
             first = wp.max(first, change)
             last = change
-        settles = wp.where(rest <= wp.max(settled, scalar(1.0e-3) * first) and quick < scalar(QUICK), 1, 0)
-        if settles == 1:
+        # what the factors do to errors of the start is as they did to these
+        settles = wp.where(worst < scalar(0.1), 2, 1)
+        settles = wp.where(rest <= wp.max(settled, scalar(1.0e-3) * first) and quick < scalar(QUICK), settles, 0)
+        if settles > 0:
             for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
                 held = scalar(1.0) * joint_rows.held[j]
                 missed = joint_rows.bias[j] + joint_rows.right[j] + joint_rows.carried[j]
@@ -351,7 +354,6 @@ def make_close_worlds(scalar: Any) -> Any:
             if error > rounding and left >= 0:
                 move_poses(w, patterns, mechanism, scalar(0.0), scalar(1.0), joint_rows, matrix, motion)
                 last = error
-                left = wp.where(error > scalar(16.0) * rounding, left, 0)  # else what is left after a correction is nothing
             else:
                 left = 0
         return 0
@@ -373,7 +375,7 @@ def make_close_worlds(scalar: Any) -> Any:
                     turn = wp.max(turn, scalar(step.dt) * wp.length(vec3(u[3], u[4], u[5])))
                 if turn < scalar(QUICK):
                     settles = settle_twists(w, patterns, mechanism, of, step, start, joint_rows, matrix, motion)
-            if settles == 0:
+            if settles < 2:
                 close_joints(w, patterns, mechanism, of, scalar(step.dt), rounding, start, joint_rows, matrix, motion)
             elif largest_goal(w, mechanism, joint_rows) > rounding:
                 move_poses(w, patterns, mechanism, scalar(-1.0), scalar(0.0), joint_rows, matrix, motion)
