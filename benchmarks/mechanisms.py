@@ -136,12 +136,12 @@ def measure(
 
 
 def builder_run(engine: str, case: str, worlds: int, size: int, workers: int | None) -> tuple[Any, Any, str]:
-    """hooke or newton."""
+    """The engines with a builder, hooke and newton."""
     if engine == "hooke":
         import hooke as package
+        from hooke import config
 
-        if workers:
-            package.config.workers = workers
+        config.workers = workers or config.workers
     else:
         import newton as package  # type: ignore[no-redef]
     make, effort = CASES[case]
@@ -277,19 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.child:
         engine, case, worlds, size, seconds = given.child
-        print(
-            json.dumps(
-                measure(
-                    engine,
-                    case,
-                    int(worlds),
-                    int(size),
-                    float(seconds),
-                    given.workers,
-                    time.process_time if given.cpu else time.perf_counter,
-                )
-            )
-        )
+        clock = time.process_time if given.cpu else time.perf_counter
+        print(json.dumps(measure(engine, case, int(worlds), int(size), float(seconds), given.workers, clock)))
         return 0
     parts = given.parts or ["ratios", "worlds", "chain"]
     if "ratios" in parts:

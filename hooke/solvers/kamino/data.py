@@ -76,6 +76,39 @@ def _make_motion(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: 
     return Motion
 
 
+_JOINT_ROWS = """Six rows of every joint: locked motions, then degrees of freedom; and rows of mimics.
+
+Attributes:
+    child: J of the child's twist.
+    parent: J of the parent's twist.
+    child_end: J of the child's twist near the end of the step, where joints did not close with that of the start.
+    parent_end: The same of the parent's.
+    compliance: C; 1 of a row that is left out.
+    held: 1 of a row of the matrix, 0 of one that is left out.
+    right: Right side of the row: -v_b less what immovable bodies carry.
+    bias: v_b.
+    carried: Velocity of the row that immovable bodies cause.
+    error: Residuals of locked motions [m or rad], 0 of degrees of freedom.
+    goal: What they ought to be at the end of the step.
+    on_child: Impulse of commanded efforts on the child [N s, N m s].
+    on_parent: The same on the parent.
+    impulse: l, the solution.
+    q: Coordinates of all joints, angles without jumps; they last from step to step.
+    known: Whether those of a joint do.
+    axis: Axes of all degrees of freedom.
+    effort_gain: m_a of a degree of freedom with an effort row.
+    effort_rate: Velocity that its drive asks for.
+    mimic: J of the rows of a mimic, one for each axis, of up to four bodies.
+    mimic_compliance: C of a mimic; 1 of a row that is left out.
+    mimic_held: 1 of a row that is there, for each of its four bodies.
+    mimic_right: Right side.
+    mimic_carried: Velocity of its rows that immovable bodies cause.
+    mimic_error: How far the follower is from where it belongs [m or rad].
+    mimic_goal: What that ought to be at the end of the step.
+    mimic_impulse: l of a mimic.
+"""
+
+
 def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: Any) -> Any:
     class JointRows:
         child: wp.array(dtype=rows)
@@ -106,37 +139,7 @@ def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, ro
         mimic_goal: wp.array(dtype=row)
         mimic_impulse: wp.array(dtype=row)
 
-    JointRows.__doc__ = """Six rows of every joint: locked motions, then degrees of freedom; and rows of mimics.
-
-    Attributes:
-        child: J of the child's twist.
-        parent: J of the parent's twist.
-        child_end: J of the child's twist near the end of the step, where joints did not close with that of the start.
-        parent_end: The same of the parent's.
-        compliance: C; 1 of a row that is left out.
-        held: 1 of a row of the matrix, 0 of one that is left out.
-        right: Right side of the row: -v_b less what immovable bodies carry.
-        bias: v_b.
-        carried: Velocity of the row that immovable bodies cause.
-        error: Residuals of locked motions [m or rad], 0 of degrees of freedom.
-        goal: What they ought to be at the end of the step.
-        on_child: Impulse of commanded efforts on the child [N s, N m s].
-        on_parent: The same on the parent.
-        impulse: l, the solution.
-        q: Coordinates of all joints, angles without jumps; they last from step to step.
-        known: Whether those of a joint do.
-        axis: Axes of all degrees of freedom.
-        effort_gain: m_a of a degree of freedom with an effort row.
-        effort_rate: Velocity that its drive asks for.
-        mimic: J of the rows of a mimic, one for each axis, of up to four bodies.
-        mimic_compliance: C of a mimic; 1 of a row that is left out.
-        mimic_held: 1 of a row that is there, for each of its four bodies.
-        mimic_right: Right side.
-        mimic_carried: Velocity of its rows that immovable bodies cause.
-        mimic_error: How far the follower is from where it belongs [m or rad].
-        mimic_goal: What that ought to be at the end of the step.
-        mimic_impulse: l of a mimic.
-    """
+    JointRows.__doc__ = _JOINT_ROWS
     return JointRows
 
 
