@@ -50,6 +50,7 @@ def make_row_types(scalar: Any) -> Any:
         first_row: wp.array(dtype=wp.int32)
         first_contact: wp.array(dtype=wp.int32)
         of_contacts: wp.array(dtype=wp.int32)
+        kept: wp.array(dtype=wp.int32)
         kept_impulse: wp.array(dtype=scalar)
         kept_velocity: wp.array(dtype=scalar)
 
@@ -66,6 +67,7 @@ def make_row_types(scalar: Any) -> Any:
         first_row: Of every world, where its rows would begin if no world had contacts.
         first_contact: Of every world its first contact, then the number of all.
         of_contacts: Of every world the first row of its contacts.
+        kept: Of every world, how many impulses of joints there were in the last step.
         kept_impulse: Impulses of the last step.
         kept_velocity: Velocities of the last step.
     """

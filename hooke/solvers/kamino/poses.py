@@ -28,16 +28,26 @@ def make_pose_functions(scalar: Any) -> SimpleNamespace:
     @wp.func
     def turned(q: quat, phi: vec3):
         """exp(phi) q, of unit length."""
-        angle = wp.length(phi)
-        half = scalar(0.5) * angle
-        s = scalar(0.5) - angle * angle / scalar(48.0)
-        if angle > scalar(1.0e-3):
-            s = wp.sin(half) / angle
-        return wp.normalize(quat(s * phi[0], s * phi[1], s * phi[2], wp.cos(half)) * q)
+        square = scalar(0.25) * wp.dot(phi, phi)
+        s = scalar(0.5) - square * (scalar(1.0 / 12.0) - square * (scalar(1.0 / 240.0) - square * scalar(1.0 / 10080.0)))
+        c = scalar(1.0) - square * (scalar(0.5) - square * (scalar(1.0 / 24.0) - square * scalar(1.0 / 720.0)))
+        if square > scalar(1.0e-3):
+            half = wp.sqrt(square)
+            s = scalar(0.5) * wp.sin(half) / half
+            c = wp.cos(half)
+        return wp.normalize(quat(s * phi[0], s * phi[1], s * phi[2], c) * q)
 
     @wp.func
     def rotated(v: vec3, phi: vec3):
         """exp(phi) v."""
-        return wp.quat_rotate(turned(quat(scalar(0.0), scalar(0.0), scalar(0.0), scalar(1.0)), phi), v)
+        square = wp.dot(phi, phi)
+        a = scalar(1.0) - square * (scalar(1.0 / 6.0) - square * (scalar(1.0 / 120.0) - square * scalar(1.0 / 5040.0)))
+        b = scalar(0.5) - square * (scalar(1.0 / 24.0) - square * (scalar(1.0 / 720.0) - square * scalar(1.0 / 40320.0)))
+        if square > scalar(4.0e-3):
+            angle = wp.sqrt(square)
+            a = wp.sin(angle) / angle
+            b = (scalar(1.0) - wp.cos(angle)) / square
+        across = wp.cross(phi, v)
+        return v + a * across + b * wp.cross(phi, across)
 
     return SimpleNamespace(widened=widened, unit=unit, turned=turned, rotated=rotated)

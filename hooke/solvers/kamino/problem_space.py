@@ -25,7 +25,7 @@ from hooke.solvers.kamino.workspace import Workspace, allocate, row_flags
 __all__ = ["ProblemSpace"]
 
 _VECTORS_OF_ROWS = ("kind", "free", "friction", "low", "high", "impulse", "velocity")
-_BY_WORLD = ("first_row", "first_contact", "of_contacts", "kept_impulse", "kept_velocity")
+_BY_WORLD = ("first_row", "first_contact", "of_contacts", "kept", "kept_impulse", "kept_velocity")
 
 
 class ProblemSpace:
@@ -65,6 +65,7 @@ class ProblemSpace:
         self.rows.first_row = wp.array(first_row, dtype=wp.int32, device=self._device)
         self.rows.first_contact = wp.zeros(s.world_count + 1, dtype=wp.int32, device=self._device)
         self.rows.of_contacts = wp.zeros(s.world_count, dtype=wp.int32, device=self._device)
+        self.rows.kept = wp.zeros(structure.world_count, dtype=wp.int32, device=self._device)
         for name in ("kept_impulse", "kept_velocity"):
             setattr(self.rows, name, wp.zeros(KEYS * s.joint_count, dtype=self._scalar, device=self._device))
         for name in ("row", "count", "entry", "stride"):

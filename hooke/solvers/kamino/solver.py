@@ -199,7 +199,7 @@ class SolverKamino(SolverBase):
     def _solve(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Twists at the end, and impulses."""
         w, s = self.workspace, self._structure
-        inputs = [w.patterns, w.mechanism, w.start]
+        inputs = [w.patterns, w.mechanism, w.start, self._problem.problem.count]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
         self._problem.solve(step, self._poses(arrays))
 

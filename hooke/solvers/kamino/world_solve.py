@@ -24,7 +24,10 @@ __all__ = ["make_solve_again", "make_world_kernels"]
 
 @cache
 def make_solve_again(scalar: Any) -> Any:
-    """The function ``solve_again(w, patterns, mechanism, motion, joint_rows, matrix)``: x and impulses of joints, by the factors."""
+    """The function ``solve_again(w, patterns, mechanism, again, motion, joint_rows, matrix)``: x and impulses of joints, by the factors.
+
+    What the solution leaves of the right side is solved for once more where ``again`` is positive.
+    """
     t, functions = make_types(scalar), make_block_ldl(scalar)
     row, Motion, JointRows, Matrix = t.row, t.Motion, t.JointRows, t.Matrix
     solve_blocks, rates_of, wrench_of, momentum_of = functions.solve, functions.rates_of, functions.wrench_of, functions.momentum_of
@@ -79,12 +82,14 @@ def make_solve_again(scalar: Any) -> Any:
         return 0
 
     @wp.func
-    def solve_again(w: int, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
+    def solve_again(w: int, patterns: Patterns, mechanism: Mechanism, again: int, motion: Motion, joint_rows: JointRows,
+                    matrix: Matrix):  # fmt: skip
         k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
         for n in range(patterns.size[k]):
             matrix.x[start + n] = matrix.right[start + n]
         solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.x)
-        improve(w, patterns, mechanism, motion, joint_rows, matrix)
+        if again > 0:
+            improve(w, patterns, mechanism, motion, joint_rows, matrix)
         first = mechanism.of_joint[k]
         for i in range(mechanism.joint[w + 1] - joint):
             impulse = row()
@@ -147,14 +152,17 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
         return 0
 
     @wp.kernel(enable_backward=False, module="unique")
-    def solve_worlds(work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
-        """(1)."""
+    def solve_worlds(
+        work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, bounded: wp.array(dtype=wp.int32), joint_rows: JointRows,
+        matrix: Matrix,
+    ):  # fmt: skip
+        """(1), with ``bounded`` rows of every world to follow; where there are none, :mod:`hooke.solvers.kamino.closing` improves it."""
         state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
             assemble(w, patterns, mechanism, motion, joint_rows, matrix)
             factor_blocks(w, patterns, matrix.diagonal, matrix.lower)
-            solve_again(w, patterns, mechanism, motion, joint_rows, matrix)
+            solve_again(w, patterns, mechanism, bounded[w], motion, joint_rows, matrix)
             w = next_item(work, w)
         restore_denormals(state)
 
