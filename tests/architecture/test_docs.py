@@ -46,3 +46,14 @@ def test_example_of_the_page_of_bodies_runs():
     space: dict = {}
     exec(textwrap.dedent(re.search(r"\n\n((?:    .*\n|\n(?=    ))+)", text).group(1)), space)
     assert abs(space["state"].joint_q.numpy()[0] - 0.3) < 0.05
+
+
+def test_examples_of_the_page_of_kamino_run():
+    """All blocks in their order, each going on with what the ones before have left."""
+    text = (ROOT / "docs" / "guide" / "kamino.md").read_text()
+    space: dict = {}
+    for block in re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", text):
+        exec(textwrap.dedent(block), space)
+    assert space["solver"].status.converged and abs(space["state"].body_q.numpy()[0, 2] - 0.1) < 1e-4
+    force = space["contacts"].rigid_contact_force.numpy()[: space["count"]].sum(axis=0)
+    assert np.allclose(force[:3], (0.0, 0.0, 9.81 * space["model"].body_mass.numpy()[0]), rtol=1e-3, atol=1e-2)

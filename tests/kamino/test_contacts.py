@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import warp as wp
 
 import hooke
 from hooke.solvers import SolverKamino
@@ -276,6 +277,78 @@ def test_replicas_equal_one_world_bitwise():
     alone, many = Run(worlds_of_boxes(1)).step(150, 2e-3), Run(worlds_of_boxes(5)).step(150, 2e-3)
     assert (many.state.body_q.numpy().reshape(5, 3, 7) == alone.state.body_q.numpy()).all()
     assert alone.q[2, 2] < 0.51
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_captured_steps_are_those_that_are_not(own):
+    """Boxes that do not touch anything yet when the step is captured."""
+    model, ends = worlds_of_boxes(2), []
+    for captured in (False, True):
+        solver, a, b = SolverKamino(model), model.state(), model.state()
+        contacts = None if own else model.contacts()
+
+        def two_steps(solver=solver, a=a, b=b, contacts=contacts):
+            for x, y in ((a, b), (b, a)):
+                if contacts is not None:
+                    model.collide(x, contacts)
+                solver.step(x, y, None, contacts, 2e-3)
+
+        two_steps()
+        if captured:
+            with wp.ScopedCapture(device="cpu") as capture:
+                two_steps()
+            for _ in range(40):
+                wp.capture_launch(capture.graph)
+        else:
+            for _ in range(40):
+                two_steps()
+        assert solver.status.ok
+        ends.append(a.body_q.numpy().copy())
+    assert (ends[0] == ends[1]).all()
+
+
+def test_what_a_capture_has_no_room_for_is_reported():
+    model = worlds_of_boxes(1)
+    run = Run(model).step(100, 2e-3)
+    assert run.solver.status.ok
+    run.solver._problem.room = 8
+    assert run.solver.status.overflow == {"rows of a problem": (run.solver._problem.most_rows(), 8)}
+    assert not run.solver.status.ok
+
+
+def piles(count, joined=False, info=False):
+    """Piles of two boxes beside each other in one world; ``joined`` by a plank that lies on the first two."""
+    b = ground()
+    for k in range(count):
+        for i in range(2):
+            body = b.add_body(xform=at(0.5 * k, 0.01 * i, 0.1 + 0.2 * i))
+            b.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1, cfg=material(0.5, density=100.0))
+    if joined:
+        plank = b.add_body(xform=at(0.25, 0, 0.42))
+        b.add_shape_box(plank, hx=0.4, hy=0.1, hz=0.02, cfg=material(0.5, density=100.0))
+    model = finalize(b)
+    return Run(model, Config(collect_solver_info=info)).step(20, 2e-3)
+
+
+def test_what_does_not_touch_is_solved_by_itself():
+    alone, three = piles(1), piles(3)
+    assert three.solver._problem.most_rows() == alone.solver._problem.most_rows() == 24
+    moved = three.state.body_q.numpy().reshape(3, 2, 7) - [
+        [[0, 0, 0, 0, 0, 0, 0]],
+        [[0.5, 0, 0, 0, 0, 0, 0]],
+        [[1, 0, 0, 0, 0, 0, 0]],
+    ]
+    assert moved == pytest.approx(np.broadcast_to(alone.q, (3, 2, 7)), abs=1e-6)
+    assert three.solver.status.converged
+    joined = piles(3, joined=True)
+    assert joined.solver._problem.most_rows() == 24 + 24 + 24
+    assert joined.q[6, 2] == pytest.approx(0.42, abs=2e-5)
+
+
+def test_problems_one_by_one_or_as_one_are_the_same():
+    apart, whole = piles(3, joined=True), piles(3, joined=True, info=True)
+    assert whole.solver._problem.most_rows() > apart.solver._problem.most_rows()
+    assert apart.q == pytest.approx(whole.q, abs=1e-6)
 
 
 def test_contacts_of_the_own_detector_can_be_read():

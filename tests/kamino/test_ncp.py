@@ -360,7 +360,7 @@ def test_what_does_not_converge_is_not_worse_than_nothing():
     """One iteration: what is returned is at most as far from the solution as no impulses, and the status says what holds for it."""
     rng = np.random.default_rng(6)
     cases = [problems.random_pile(rng) for _ in range(60)]
-    for options in ({"polish": 0}, {"polish_steps": 1}):
+    for options in ({"polish": 0}, {"polish_steps": 1, "path_steps": 0}):
         solved = Solved(cases, max_iterations=1, **options)
         assert (solved.status["converged"] == 0).sum() > 20
         for p, impulse, status in zip(cases, solved.impulse, solved.status):

@@ -96,9 +96,11 @@ def make_memory_kernels(scalar: Any) -> SimpleNamespace:
         first, last = 1 * memory.first[w], 1 * memory.last[w]
         guess = wp.clamp(first + k - points.first[w], first, wp.max(first, last - 1))
         found, nearest = int(-1), float(REACH)
-        for step in range(2 * (last - first)):
+        step, steps = int(0), 2 * (last - first)
+        while step < steps and nearest >= 0.0:
             i = guess + wp.where(step % 2 == 0, step // 2, -1 - step // 2)
-            if i >= first and i < last and nearest >= 0.0:
+            step += 1
+            if i >= first and i < last:
                 if same_pair(points, k, memory, i) and wp.dot(memory.normal[i], points.normal[k]) > scalar(ALIKE):
                     away = wp.length(memory.point[i] - point)
                     if points.feature[k] >= 0 and memory.feature[i] == points.feature[k]:

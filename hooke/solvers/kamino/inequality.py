@@ -22,7 +22,7 @@ from hooke.model.tables import JointDofs, Joints
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.joint_rows import JointInputs
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
+from hooke.solvers.kamino.problem import RowKind, make_problem
 
 __all__ = ["KEYS", "PLAIN", "make_inequality_kernels", "make_row_types"]
 
@@ -31,7 +31,6 @@ FRICTION, EFFORT, LOWER, UPPER, PLAIN = (wp.constant(k) for k in (1, 2, 4, 8, 16
 OF_BILATERAL, OF_FRICTION, OF_EFFORT, OF_LOWER, OF_UPPER = (wp.constant(k) for k in range(5))
 KEYS = 30
 """Rows that a joint may have: five for each of its six."""
-_WIDTH = wp.constant(PAD)
 
 
 @cache
@@ -51,6 +50,13 @@ def make_row_types(scalar: Any) -> Any:
         first_contact: wp.array(dtype=wp.int32)
         of_contacts: wp.array(dtype=wp.int32)
         kept: wp.array(dtype=wp.int32)
+        part: wp.array(dtype=wp.int32)
+        largest: wp.array(dtype=wp.int32)
+        root: wp.array(dtype=wp.int32)
+        amount: wp.array(dtype=wp.int32)
+        nodes: wp.array(dtype=wp.int32)
+        number: wp.array(dtype=wp.int32)
+        order: wp.array(dtype=wp.int32)
         kept_impulse: wp.array(dtype=scalar)
         kept_velocity: wp.array(dtype=scalar)
 
@@ -68,6 +74,13 @@ def make_row_types(scalar: Any) -> Any:
         first_contact: Of every world its first contact, then the number of all.
         of_contacts: Of every world the first row of its contacts.
         kept: Of every world, how many impulses of joints there were in the last step.
+        part: Number of rows of a problem, at its first member.
+        largest: Of every world that of its largest problem.
+        root: For making the problems: of every node one that it is connected with.
+        amount: The same: rows of a root.
+        nodes: Of every problem, at its first member, where in ``order`` its nodes begin.
+        number: How many they are.
+        order: The nodes of a world, those of one problem after those of another.
         kept_impulse: Impulses of the last step.
         kept_velocity: Velocities of the last step.
     """
@@ -187,7 +200,6 @@ def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
             n = at - begin + 3 * (out.first_contact[w + 1] - out.first_contact[w])
             problem.row[w] = begin
             problem.count[w] = n
-            problem.stride[w] = ((n + _WIDTH - 1) / _WIDTH) * _WIDTH
             out.of_contacts[w] = at
             w = next_item(work, w)
 

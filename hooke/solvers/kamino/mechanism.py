@@ -24,7 +24,8 @@ class Mechanism:
     """Nodes and blocks of the matrices of all worlds; places and blocks are counted from the beginning of the world's.
 
     World w has the bodies from ``body[w]`` and the joints from ``joint[w]`` on. A node of kind k is ``item``, from that kind's first place
-    on: body i of the world as i, joint j as -1 - j. Of joint j of the world, from ``of_joint[k]`` on, ``place`` is its place, ``child``
+    on: body i of the world as i, joint j as -1 - j; ``component`` is the first place of those that joints connect it with, ``parts`` of
+    every kind how many such components have bodies. Of joint j of the world, from ``of_joint[k]`` on, ``place`` is its place, ``child``
     and ``parent`` are those of its bodies, and ``child_block`` and ``parent_block`` are twice the block that couples them, plus 1 where
     the block's column is the body's. -1 is none. ``moves`` is of every body whether it has a node, ``node`` which.
 
@@ -35,6 +36,8 @@ class Mechanism:
     body: wp.array(dtype=wp.int32)
     joint: wp.array(dtype=wp.int32)
     item: wp.array(dtype=wp.int32)
+    component: wp.array(dtype=wp.int32)
+    parts: wp.array(dtype=wp.int32)
     of_joint: wp.array(dtype=wp.int32)
     place: wp.array(dtype=wp.int32)
     child: wp.array(dtype=wp.int32)
@@ -67,10 +70,10 @@ class MimicEnds:
     slot: np.ndarray
 
 
-def find_mimic_ends(structure: Structure) -> MimicEnds:
-    """The bodies of the mimics of a model."""
+def find_mimic_ends(structure: Structure, any_at_all: bool = True) -> MimicEnds:
+    """The bodies of the mimics of a model, or of none."""
     s = structure
-    world = s.joint_world[s.mimic_follower]
+    world = s.joint_world[s.mimic_follower] if any_at_all else np.zeros(0, np.int32)
     order = np.argsort(world, kind="stable").astype(np.int32)
     joints = np.stack([s.mimic_follower, s.mimic_leader], axis=1)[order]
     ends = np.stack([s.child[joints], s.parent[joints]], axis=2).reshape(-1, 4)
@@ -86,17 +89,18 @@ def find_mimic_ends(structure: Structure) -> MimicEnds:
     return MimicEnds(order, np.searchsorted(world[order], np.arange(s.world_count + 1)).astype(np.int32), body, slot)
 
 
-def make_mechanism(structure: Structure, eliminate: bool, device: Any) -> tuple[Mechanism, Patterns]:
+def make_mechanism(structure: Structure, eliminate: bool, device: Any, mimics: bool = True) -> tuple[Mechanism, Patterns]:
     """The mechanism of a model.
 
     Args:
         structure: Its structure.
         eliminate: Whether joints have nodes.
         device: Where the arrays go.
+        mimics: Whether mimics have nodes.
     """
     s = structure
     has_rows = s.acts & ((s.locked > 0) | (s.per_joint(s.dynamic) > 0)) & eliminate
-    mimic = find_mimic_ends(s)
+    mimic = find_mimic_ends(s, mimics)
     kinds: dict[bytes, int] = {}
     made: list[tuple[Elimination, dict[str, np.ndarray]]] = []
     kind = np.zeros(s.world_count, np.int32)
@@ -104,20 +108,32 @@ def make_mechanism(structure: Structure, eliminate: bool, device: Any) -> tuple[
         bodies, joints = slice(*s.body_start[w : w + 2]), slice(*s.joint_start[w : w + 2])
         first = int(s.body_start[w])
         ends = [np.where(body[joints] < 0, NOWHERE, body[joints] - first).astype(np.int32) for body in (s.parent, s.child)]
-        mimics = mimic.body[slice(*mimic.start[w : w + 2])]
-        mimics = np.where(mimics < 0, NOWHERE, mimics - first).astype(np.int32)
-        parts = (~s.immovable[bodies], has_rows[joints], *ends, mimics)
+        followed = mimic.body[slice(*mimic.start[w : w + 2])]
+        followed = np.where(followed < 0, NOWHERE, followed - first).astype(np.int32)
+        parts = (~s.immovable[bodies], has_rows[joints], *ends, followed)
         key = b"|".join(part.tobytes() for part in parts)
         if key not in kinds:
             kinds[key] = len(made)
             made.append(_eliminate(*parts))
         kind[w] = kinds[key]
     patterns = make_patterns([elimination for elimination, _ in made], kind, device)
-    names = ("item", "place", "child", "parent", "child_block", "parent_block", "mimic_place", "mimic_body", "mimic_block")
+    names = (
+        "item",
+        "component",
+        "place",
+        "child",
+        "parent",
+        "child_block",
+        "parent_block",
+        "mimic_place",
+        "mimic_body",
+        "mimic_block",
+    )
     lists = {name: np.concatenate([np.zeros(0, np.int32), *[tables[name] for _, tables in made]]) for name in names}
     for name, of in (("of_joint", "place"), ("of_mimic", "mimic_place")):
         lists[name] = np.concatenate([[0], np.cumsum([len(tables[of]) for _, tables in made])])
     lists["body"], lists["joint"], lists["mimic"], lists["moves"] = s.body_start, s.joint_start, mimic.start, ~s.immovable
+    lists["parts"] = np.asarray([len(np.unique(tables["component"][tables["item"] >= 0])) for _, tables in made])
     lists["node"] = _nodes(s, made, kind)
     mechanism = Mechanism()
     for name, values in lists.items():
@@ -150,6 +166,13 @@ def _eliminate(
             block, of_body = elimination.block(first_mimic + m, int(nodes[k]))
             tables["mimic_body"][4 * m + k] = elimination.place[nodes[k]]
             tables["mimic_block"][4 * m + k] = 2 * block + int(of_body)
+    component = np.arange(len(names))
+    linked = [[of_joint[joint], *(n[joint] for n in ends.values() if n[joint] >= 0)] for joint in joints]
+    linked += [[first_mimic + m, *nodes[nodes >= 0]] for m, nodes in enumerate(mimic_ends)]
+    for nodes in linked:
+        roots = component[elimination.place[nodes]].tolist()
+        np.putmask(component, np.isin(component, roots), min(roots))
+    tables["component"] = component.astype(np.int32)
     for end in ends:
         tables[end] = np.full(len(has_rows), NOWHERE, np.int32)
         tables[f"{end}_block"] = np.full(len(has_rows), NOWHERE, np.int32)

@@ -92,7 +92,7 @@ class _Rows:
 
     def __init__(self, space: Any):
         problem, table = space.problem, space.rows
-        first, count = problem.row.numpy(), np.minimum(problem.count.numpy(), space.room)
+        first, count = problem.row.numpy(), problem.count.numpy()
         self.world = np.repeat(np.arange(len(count)), count)
         self.number = np.concatenate([np.zeros(0, int), *[np.arange(n) for n in count]])
         at = first[self.world] + self.number

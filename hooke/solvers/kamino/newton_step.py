@@ -225,7 +225,7 @@ class Newton(NamedTuple):
     move: Any
     measure: Any
     copy: Any
-    reset: Any
+    clear_point: Any
     project_point: Any
     write: Any
 
@@ -266,7 +266,7 @@ def make_newton(scalar: Any, problems: Any) -> Newton:
         """Copy a vector."""
 
     @wp.func_native(native_code(scalar, _RESET, constants))
-    def reset(space: scratch, slot: int, n: int) -> int:
+    def clear_point(space: scratch, slot: int, n: int) -> int:
         """``point`` = 0."""
 
     @wp.func_native(native_code(scalar, _PROJECT_POINT, constants))
@@ -277,4 +277,4 @@ def make_newton(scalar: Any, problems: Any) -> Newton:
     def write(space: scratch, slot: int, n: int, problem: problems, w: int) -> int:
         """Return ``point`` and ``velocity`` as impulses and velocities."""
 
-    return Newton(classify, assemble, move, measure, copy, reset, project_point, write)
+    return Newton(classify, assemble, move, measure, copy, clear_point, project_point, write)

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["COLUMNS", "Options", "PenaltyMethod", "WorldStatus", "make_options", "make_report"]
+__all__ = ["COLUMNS", "Options", "PenaltyMethod", "WorldStatus", "make_options", "make_report", "solve_nothing", "worse_of"]
 
 
 class PenaltyMethod(IntEnum):
@@ -44,6 +44,7 @@ class Options:
         polish: Whether to take Newton steps.
         polish_every: Iterations before Newton steps are tried, and between their trials.
         polish_steps: Newton steps of a trial, at most.
+        path_steps: Newton steps along the smooth path, at most; 0 for none. Worlds of more than 96 rows n have 96 / n of them.
     """
 
     primal_tolerance: wp.float64
@@ -65,13 +66,14 @@ class Options:
     polish: wp.int32
     polish_every: wp.int32
     polish_steps: wp.int32
+    path_steps: wp.int32
 
 
 DEFAULTS = {
     "primal_tolerance": 1e-6, "dual_tolerance": 1e-6, "compl_tolerance": 1e-6, "restart_tolerance": 0.999, "eta": 1e-5, "rho_0": 1.0,
     "rho_min": 1e-5, "a_0": 1.0, "alpha": 10.0, "tau": 1.5, "max_iterations": 200, "penalty_update_freq": 1,
     "penalty_update_method": int(PenaltyMethod.FIXED), "use_acceleration": 1, "preconditioning": 1, "warm_start": 0, "polish": 1,
-    "polish_every": 15, "polish_steps": 25,
+    "polish_every": 15, "polish_steps": 25, "path_steps": 250,
 }  # fmt: skip
 
 
@@ -128,6 +130,28 @@ class WorldStatus:
     natural_map: wp.float64
     rho: wp.float64
     a: wp.float64
+
+
+@wp.func
+def solve_nothing(option: Options):
+    """What becomes of a problem without rows."""
+    status = WorldStatus()
+    status.converged = 1
+    status.a = option.a_0
+    status.rho = option.rho_0
+    return status
+
+
+@wp.func
+def worse_of(a: WorldStatus, b: WorldStatus):
+    """What became of two problems: the one with the larger natural map, and Newton steps of both."""
+    status = b
+    if a.natural_map > b.natural_map:
+        status = a
+    status.converged = a.converged * b.converged
+    status.iterations = wp.max(a.iterations, b.iterations)
+    status.newton_steps = a.newton_steps + b.newton_steps
+    return status
 
 
 COLUMNS = (

@@ -14,6 +14,7 @@ from hooke.solvers.kamino.contact_points import MIXES
 from hooke.solvers.kamino.contact_rows import make_contact_rows
 from hooke.solvers.kamino.contacts import ContactList
 from hooke.solvers.kamino.data import Step
+from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import KEYS, PLAIN, make_inequality_kernels, make_row_types
 from hooke.solvers.kamino.options import COLUMNS, Options, PenaltyMethod, WorldStatus, make_options, make_report
 from hooke.solvers.kamino.problem import PAD, make_problem
@@ -24,8 +25,21 @@ from hooke.solvers.kamino.workspace import Workspace, allocate, row_flags
 
 __all__ = ["ProblemSpace"]
 
-_VECTORS_OF_ROWS = ("kind", "free", "friction", "low", "high", "impulse", "velocity")
-_BY_WORLD = ("first_row", "first_contact", "of_contacts", "kept", "kept_impulse", "kept_velocity")
+_FIRST_ROOM = 3.0e7
+"""Numbers of working memory to begin with, at most; outside a capture it grows with the problems."""
+_VECTORS_OF_ROWS = ("kind", "free", "friction", "low", "high", "member", "impulse", "velocity")
+_LASTING = (
+    "first_row",
+    "first_contact",
+    "of_contacts",
+    "largest",
+    "root",
+    "amount",
+    "order",
+    "kept",
+    "kept_impulse",
+    "kept_velocity",
+)
 
 
 class ProblemSpace:
@@ -44,7 +58,7 @@ class ProblemSpace:
         contacts: The contacts.
         report: What became of the problems.
         capacity: Most rows that joints of a world may have.
-        room: Most rows of a world that there is working memory for.
+        room: Most rows of a problem that there is working memory for.
     """
 
     def __init__(self, structure: Structure, tables: dict[str, Any], workspace: Workspace, config: Any, recorder: Any):
@@ -59,13 +73,16 @@ class ProblemSpace:
         rules.culls, rules.apart = int(config.dynamics.cull_speculative_contacts), config.constraints.delta
         self._kernels = make_inequality_kernels(self._scalar)
         self._fill, self._solve = make_contact_rows(self._scalar), make_solve_rows(self._scalar, config.collect_solver_info)
+        self._group = make_group_rows(self._scalar)
         self._has_contacts = False
         self.problem, self.rows = make_problem(self._scalar)(), make_row_types(self._scalar)()
         first_row = np.concatenate([[0], np.cumsum(capacity)]).astype(np.int32)
         self.rows.first_row = wp.array(first_row, dtype=wp.int32, device=self._device)
         self.rows.first_contact = wp.zeros(s.world_count + 1, dtype=wp.int32, device=self._device)
-        self.rows.of_contacts = wp.zeros(s.world_count, dtype=wp.int32, device=self._device)
-        self.rows.kept = wp.zeros(structure.world_count, dtype=wp.int32, device=self._device)
+        nodes = len(workspace.matrix.x)
+        for name, length in (("of_contacts", s.world_count), ("largest", s.world_count), ("kept", s.world_count), ("root", nodes),
+                             ("amount", nodes), ("order", nodes)):  # fmt: skip
+            setattr(self.rows, name, wp.zeros(length, dtype=wp.int32, device=self._device))
         for name in ("kept_impulse", "kept_velocity"):
             setattr(self.rows, name, wp.zeros(KEYS * s.joint_count, dtype=self._scalar, device=self._device))
         for name in ("row", "count", "entry", "stride"):
@@ -94,7 +111,7 @@ class ProblemSpace:
         for name in _VECTORS_OF_ROWS:
             dtype = make_problem(self._scalar).vars[name].type.dtype
             setattr(self.problem, name, wp.zeros(length, dtype=dtype, device=self._device))
-        given = {name: getattr(self.rows, name) for name in _BY_WORLD}
+        given = {name: getattr(self.rows, name) for name in _LASTING}
         self.rows = allocate(make_row_types(self._scalar), length, self._device, **given)
 
     def _make_report(self) -> None:
@@ -107,7 +124,7 @@ class ProblemSpace:
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step that has rows."""
-        own = [self._kernels.gather, self._solve] if self.room or self._has_contacts else []
+        own = [self._kernels.gather, self._group, self._solve] if self.room or self._has_contacts else []
         return own + ([*self.contacts.kernels, self._fill] if self._has_contacts else [])
 
     @property
@@ -127,7 +144,9 @@ class ProblemSpace:
         self.contacts.reserve(max(rows, self.contacts.room))
         self.rows.first_contact = self.contacts.points.first
         self._make_vectors()
-        self._recorder.forget()
+        each = -(-rows // max(1, self._structure.world_count))
+        affordable = int((_FIRST_ROOM / (5 * self._needed_slots())) ** 0.5)
+        self.reserve_rows(max(self.capacity, min(self.capacity + 3 * each, affordable)))
 
     def reserve_workers(self) -> None:
         """Make working memory for as many workers as there may be now; on CUDA for every world."""
@@ -139,7 +158,7 @@ class ProblemSpace:
         return max(self._cores, int(process.workers or 1)) if self._device.is_cpu else most
 
     def reserve_rows(self, rows: int) -> None:
-        """Make working memory for worlds of so many rows.
+        """Make working memory for problems of so many rows.
 
         Raises:
             ValueError: That is more than can be addressed.
@@ -148,7 +167,7 @@ class ProblemSpace:
         wide = (rows + PAD - 1) // PAD * PAD
         if max(slots * rows * wide, scratch_size(rows)) >= 2**31:
             raise ValueError(
-                f"SolverKamino: {rows} rows of one world are too many for a dense matrix; expected at most "
+                f"SolverKamino: {rows} rows that contacts and joints connect are too many for a dense matrix; expected at most "
                 f"{int((2**31 / max(slots, 5)) ** 0.5)}; split the scene into worlds, or leave out contacts"
             )
         self.room, self._slots = rows, slots
@@ -159,8 +178,8 @@ class ProblemSpace:
         self._recorder.forget()
 
     def most_rows(self) -> int:
-        """The most rows that a world has in this step; waits for the device."""
-        return int(self.problem.count.numpy().max(initial=0))
+        """The most rows of a problem in this step; waits for the device."""
+        return int(self.rows.largest.numpy().max(initial=0))
 
     def _make_options(self) -> Options:
         padmm = self._config.padmm
@@ -199,6 +218,8 @@ class ProblemSpace:
             if padmm.warmstart_mode != "none":
                 way = "internal" if padmm.warmstart_mode == "internal" else padmm.contact_warmstart_method
                 self.contacts.recall(body_q, self.rows.of_contacts, way, padmm.warmstart_scale, self.problem, step.dt)
+
+        launch(self._group, count, [w.patterns, w.mechanism, int(self._config.collect_solver_info)], [self.rows, self.problem])
 
     def solve(self, step: Step, body_q: wp.array) -> None:
         """Launch what finds the impulses of the rows, and the twists with them. Where there can be no rows nothing is launched."""

@@ -4,7 +4,7 @@ With K the matrix of :mod:`hooke.solvers.kamino.world_solve` as bodies see it an
 
     S = J K^-1 J^T + diag(c),     v_f = J u + b                                                                  (1)
 
-are formed eight rows at a time.
+are formed eight rows at a time, problem by problem (:mod:`hooke.solvers.kamino.groups`).
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ from hooke.solvers.kamino.data import make_types
 from hooke.solvers.kamino.inequality import KEYS, make_row_types
 from hooke.solvers.kamino.mechanism import Mechanism
 from hooke.solvers.kamino.ncp import scratch_slot
-from hooke.solvers.kamino.options import Options, make_report
+from hooke.solvers.kamino.options import Options, make_report, solve_nothing, worse_of
 from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
 from hooke.solvers.kamino.scratch import make_scratch
 from hooke.solvers.kamino.world import make_solve_world
@@ -41,30 +41,37 @@ def make_solve_rows(scalar: Any, collect: bool = False) -> Any:
     solve_again, solve_world = make_solve_again(scalar), make_solve_world(scalar, collect)
 
     @wp.func
-    def form_problem(w: int, patterns: Patterns, table: Rows, matrix: Matrix, problem: problems):
-        """(1)."""
-        n, begin, start, nodes = problem.count[w], problem.row[w], patterns.node[w], patterns.size[patterns.kind[w]]
-        entry, stride = problem.entry[w], problem.stride[w]
+    def columns_of(begin: int, first: int, count: int, start: int, table: Rows, member: wp.array(dtype=wp.int32), matrix: Matrix):
+        """J^T of up to eight rows."""
+        for lane in range(count):
+            at = begin + member[first + lane]
+            if table.first_place[at] >= 0:
+                put_column(start + table.first_place[at], lane, at, table.first, matrix.eight)
+            if table.second_place[at] >= 0:
+                put_column(start + table.second_place[at], lane, at, table.second, matrix.eight)
+        return 0
+
+    @wp.func
+    def form_problem(w: int, offset: int, n: int, patterns: Patterns, table: Rows, matrix: Matrix, problem: problems):
+        """(1) of the n rows from member ``offset`` on."""
+        begin, start, entry, stride = problem.row[w], patterns.node[w], problem.entry[w], problem.stride[w]
+        members, listed = begin + offset, start + table.nodes[begin + offset]
+        number = 1 * table.number[members]
         for group in range(stride / WIDTH):
             first = group * WIDTH
-            for node in range(nodes):
-                matrix.eight[start + node] = rows()
-            for lane in range(wp.min(WIDTH, n - first)):
-                at = begin + first + lane
-                if table.first_place[at] >= 0:
-                    put_column(start + table.first_place[at], lane, at, table.first, matrix.eight)
-                if table.second_place[at] >= 0:
-                    put_column(start + table.second_place[at], lane, at, table.second, matrix.eight)
-            solve_eight(w, start, patterns, matrix.diagonal, matrix.lower, matrix.eight)
+            for k in range(number):
+                matrix.eight[start + table.order[listed + k]] = rows()
+            columns_of(begin, members + first, wp.min(WIDTH, n - first), start, table, problem.member, matrix)
+            solve_eight(w, start, listed, number, table.order, patterns, matrix.diagonal, matrix.lower, matrix.eight)
             for r in range(n):
-                at = begin + r
+                at = begin + problem.member[members + r]
                 a, b = table.first_place[at], table.second_place[at]
                 store_products(
                     entry + r * stride + first, wp.where(a >= 0, start + a, -1), wp.where(b >= 0, start + b, -1), at,
                     table.first, table.second, matrix.eight, problem.matrix,
                 )  # fmt: skip
         for r in range(n):
-            at = begin + r
+            at = begin + problem.member[members + r]
             v = scalar(1.0) * table.bias[at]
             if table.first_place[at] >= 0:
                 v += wp.dot(table.first[at], matrix.x[start + table.first_place[at]])
@@ -119,11 +126,18 @@ def make_solve_rows(scalar: Any, collect: bool = False) -> Any:
         state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
-            slot = scratch_slot(work, w)
-            problem.entry[w] = slot * (space.rows * ((space.rows + WIDTH - 1) / WIDTH) * WIDTH)
-            if problem.count[w] <= space.rows:
-                form_problem(w, patterns, table, matrix, problem)
-            solve_world(w, slot, problem, options, space, report)
+            slot, n, offset, width = scratch_slot(work, w), problem.count[w], int(0), (space.rows + WIDTH - 1) / WIDTH * WIDTH
+            problem.entry[w] = slot * (space.rows * width)
+            status = solve_nothing(options[wp.min(w, options.shape[0] - 1)])
+            while offset < n:
+                size = 1 * table.part[problem.row[w] + offset]
+                problem.stride[w] = (size + WIDTH - 1) / WIDTH * WIDTH
+                if size <= space.rows:
+                    form_problem(w, offset, size, patterns, table, matrix, problem)
+                found = solve_world(w, offset, size, slot, problem, options, space, report)
+                status = worse_of(status, found)
+                offset += size
+            report.world[w] = status
             apply_impulses(w, patterns, mechanism, motion, problem, scale, table, joint_rows, matrix)
             w = next_item(work, w)
         restore_denormals(state)

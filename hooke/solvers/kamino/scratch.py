@@ -24,7 +24,7 @@ NO_BOUND = 1.0e30
 VECTORS = (
     "scale", "free", "low", "high", "friction",  # of the problem; friction at the first tangents
     "x", "y", "z", "x_old", "y_old", "z_old", "y_ahead", "z_ahead", "right",  # of the proximal ADMM, theory 5.2
-    "point", "velocity", "best", "best_velocity", "step",  # of the Newton steps; power iterations have "step" too
+    "point", "velocity", "best", "base", "step",  # of the Newton steps; power iterations have "step" too
 )  # fmt: skip
 """Vectors of a slot, n numbers each and room for one more register."""
 
@@ -35,6 +35,7 @@ class Vector:
     Y = VECTORS.index("y")
     POINT = VECTORS.index("point")
     BEST = VECTORS.index("best")
+    BASE = VECTORS.index("base")
 
 
 def scratch_size(rows: int) -> int:

@@ -27,11 +27,11 @@ from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_so
 from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
-from hooke.solvers.kamino.reset import Restoring, make_forget_joints
+from hooke.solvers.kamino.reset import TARGETS, Resetting
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
-from hooke.solvers.reset import restore, select_worlds
+from hooke.solvers.reset import check_mask, select_worlds
 from hooke.solvers.solver import SolverBase
 
 __all__ = ["SolverKamino"]
@@ -85,16 +85,19 @@ class SolverKamino(SolverBase):
         self._own_detector: Detector | None = None
         self._last_contacts: Any = None
         self._last: tuple[float, dict[str, Any]] | None = None
-        self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
+        self._resetting = launch_directly(
+            Resetting, model, self._tables, self._structure, self.config, self._recorder, self._scalar
+        )
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
-        self._forget = make_forget_joints(self._scalar)
         self._mimic_rows, self._close = make_mimic_kernels(self._scalar), make_close_worlds(self._scalar)
         if self.config.use_collision_detector:
             self._detector()
         load_kernels(self._kernels, self.device)
         self._steps = 0
+        self._setting: tuple[float, ...] = ()
+        self._step = Step()
         self._callbacks: dict[str, Callback | None] = dict.fromkeys(
             ("pre_step", "mid_step", "post_step", "pre_reset", "post_reset")
         )
@@ -161,9 +164,9 @@ class SolverKamino(SolverBase):
     def _make_room(self, contacts: Any) -> None:
         """Working memory for the rows of this step; in a capture it stays as it is, and :attr:`status` tells what did not fit."""
         if contacts is not None and not captured_by_user(self.device):
-            most = self._problem.most_rows()
-            if most > self._problem.room:
-                launch_directly(self._problem.reserve_rows, most)
+            most, room = self._problem.most_rows(), self._problem.room
+            if most > room:
+                launch_directly(self._problem.reserve_rows, max(most, room + room // 4))
 
     def _launch(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         self._prepare(step, arrays, contacts)
@@ -231,21 +234,23 @@ class SolverKamino(SolverBase):
         return self._own_detector
 
     def _numbers(self, dt: float) -> Step:
-        c, step = self.config, Step()
-        constraints: Any = c.constraints
-        step.dt, step.half = dt, 0.5 * dt if c.integrator == "moreau" else 0.0
-        step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
-        step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
-        step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
-        step.limit_compliance = int(constraints.limit_compliance)
-        step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
-        step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        step.contact_rate = _rate(constraints.gamma, constraints.contact_recovery_time, dt)
-        step.contact_speed, step.dead_zone = constraints.contact_recovery_speed, constraints.delta
-        step.contact_compliance = int(constraints.contact_compliance)
-        step.contact_time = -1.0 if constraints.contact_recovery_time is None else constraints.contact_recovery_time
-        self._setting = tuple(getattr(step, name) for name in Step.vars)
-        return step
+        """The numbers of the step; made anew when one of them has changed."""
+        config: Any = self.config
+        c = config.constraints
+        setting = {
+            "dt": dt, "half": 0.5 * dt if config.integrator == "moreau" else 0.0, "damping": config.angular_velocity_damping,
+            "correction": int(config.joint_correction),
+            "joint_rate": _rate(c.alpha, c.joint_recovery_time, dt), "joint_speed": c.joint_recovery_speed,
+            "limit_rate": _rate(c.beta, c.limit_recovery_time, dt), "limit_speed": c.limit_recovery_speed,
+            "limit_time": _or_own(c.limit_recovery_time), "limit_compliance": int(c.limit_compliance),
+            "contact_rate": _rate(c.gamma, c.contact_recovery_time, dt), "contact_speed": c.contact_recovery_speed,
+            "contact_time": _or_own(c.contact_recovery_time), "contact_compliance": int(c.contact_compliance), "dead_zone": c.delta,
+        }  # fmt: skip
+        if self._setting != tuple(setting.values()):
+            self._setting, self._step = tuple(setting.values()), Step()
+            for name, value in setting.items():
+                setattr(self._step, name, value)
+        return self._step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
         """All arrays of a step, with ones of the solver for those that are missing."""
@@ -314,8 +319,7 @@ class SolverKamino(SolverBase):
             ),
             self._close,
             *self._problem.kernels,
-            self._forget,
-            restore,
+            *self._resetting.kernels,
             *self._recorder.kernels,
         ]
 
@@ -339,28 +343,53 @@ class SolverKamino(SolverBase):
         """
         register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
-    def reset(self, state_out: Any, world_mask: Any = None, flags: Any = None) -> None:
-        """Bring selected worlds back to the model's initial state, and forget what is remembered of them.
+    def reset(  # type: ignore[override]
+        self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
+    ) -> None:  # fmt: skip
+        """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
+
+        Without targets that is the model's initial state. With ``base_q`` or ``base_u`` only, what hangs on the base moves as one rigid
+        body from where it is in ``state_out``; the one that is missing is the model's. With coordinates of joints, poses are found by
+        forward kinematics, and bodies rest unless velocities are given. All coordinates of joints are then those of the poses.
 
         Args:
             state_out: Changed in place; arrays that are None are skipped.
-            world_mask: Bool array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
-            flags: StateFlags of the arrays to restore; None is all of them.
+            world_mask: Bool or int8 array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
+            actuator_q: Coordinates of actuated joints [m or rad], float32 (actuated coordinates,). StateFlags in its place are ``flags``.
+            actuator_u: Velocities of actuated joints [m/s or rad/s], float32 (actuated degrees of freedom,).
+            joint_q: Coordinates of all joints, float32 (joint coordinates,); those of passive joints in loops are not used.
+            joint_u: Velocities of all joints, float32 (joint degrees of freedom,).
+            base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
+            base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
+            flags: StateFlags of the arrays to write; None is all of them.
+            success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
-            TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong.
+            TypeError: A mask or a target is not a Warp array of its type.
+            ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
+                coordinates.
+            RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
+        if isinstance(actuator_q, int):
+            actuator_q, flags = None, actuator_q
+        given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
+        w, worlds = self.workspace, self._structure.world_count
+        self._resetting.check(state_out, given, flags)
+        if success_mask is not None:
+            check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
-        launch_directly(self._reset, state_out, world_mask, flags)
+        selected = launch_directly(select_worlds, world_mask, worlds, w.everything, w.selected)
+        rows = self._problem.rows
+        launch_directly(self._problem.contacts.forget, selected)
+        kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
+        self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
-    def _reset(self, state: Any, world_mask: Any, flags: Any) -> None:
-        w, s = self.workspace, self._structure
-        selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
-        self._restoring.restore(state, selected, flags)
-        kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
-        self._recorder.launch(self._forget, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
+    @property
+    def forward_kinematics(self) -> Any:
+        """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
+        return self._resetting.kinematics if self.config.use_fk_solver else None
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -376,6 +405,7 @@ class SolverKamino(SolverBase):
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
+            launch_directly(self._resetting.read)
 
     def update_contacts(self, contacts: Any, state: Any) -> None:
         """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
@@ -430,7 +460,7 @@ class SolverKamino(SolverBase):
         if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
             overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
         if problem.works and problem.most_rows() > problem.room:
-            overflow["rows of a world"] = (problem.most_rows(), problem.room)
+            overflow["rows of a problem"] = (problem.most_rows(), problem.room)
         iterations = int(worlds["iterations"].max(initial=0))
         return KaminoStatus(
             self._steps, overflow, iterations, measure=lambda: float(worlds["natural_map"].max(initial=0.0)), worlds=worlds
@@ -471,6 +501,11 @@ def check_time_step(dt: Any) -> float:
     if not 0.0 < dt < math.inf:
         raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
     return float(dt)
+
+
+def _or_own(time: float | None) -> float:
+    """A time of recovery; -1 stands for that of damping and stiffness."""
+    return -1.0 if time is None else time
 
 
 def _rate(share: float, time: float | None, dt: float) -> float:

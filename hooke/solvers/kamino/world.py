@@ -1,5 +1,7 @@
 """The solve of the problem of one world: Newton steps from the guess, then proximal ADMM with Newton steps from its active sets.
 
+Where these fail twice a smooth path is followed from no impulses, with trials of Newton steps on the way; then ADMM goes on.
+
 What counts is the point with the smallest natural map of all that were tried, the guess included; so no solve returns what is worse
 than no change. Newton steps are taken without a line search and given up when the natural map has not fallen for a few steps.
 """
@@ -16,30 +18,37 @@ from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, ma
 from hooke.solvers.kamino.padmm import make_padmm
 from hooke.solvers.kamino.problem import make_problem
 from hooke.solvers.kamino.scratch import NO_BOUND, Vector, make_scratch
+from hooke.solvers.kamino.smoothing import make_smoothing
 
 __all__ = ["make_solve_world"]
 
 BALANCED, SPECTRAL = wp.constant(int(PenaltyMethod.BALANCED)), wp.constant(int(PenaltyMethod.SPECTRAL))
-Y, POINT, BEST = (wp.constant(k) for k in (Vector.Y, Vector.POINT, Vector.BEST))
+Y, POINT, BEST, BASE = (wp.constant(k) for k in (Vector.Y, Vector.POINT, Vector.BEST, Vector.BASE))
 PATIENCE = wp.constant(6)
 """Newton steps without a smaller natural map, after which a trial is given up."""
 POWER_STEPS = wp.constant(12)
+PATH_TRIAL = wp.constant(2)
+"""The trial after which the smooth path is taken."""
+AFFORDABLE = wp.constant(96)
+"""Rows above which the path gets fewer steps."""
 
 
 @cache
 def make_solve_world(scalar: Any, collect: bool = False) -> Any:
-    """The function ``solve_world(w, slot, problem, options, space, report)`` over a type of numbers.
+    """The function ``solve_world(w, start, n, slot, problem, options, space, report)`` over a type of numbers.
 
-    It solves the problem of world ``w`` in slot ``slot`` of ``space`` and writes impulses and velocities into ``problem`` and what
-    became of it into ``report``; the history of the iterations only where ``collect`` is asked.
+    It solves the problem of the n rows of world ``w`` from member ``start`` on, in slot ``slot`` of ``space``, writes impulses and
+    velocities into ``problem`` and returns what became of it; ``report`` takes the history of the iterations, where ``collect`` is asked.
     """
     dense, padmm = make_dense(scalar), make_padmm(scalar)
     problems, scratch, reports = make_problem(scalar), make_scratch(scalar), make_report(scalar)
     newton = make_newton(scalar, problems)
+    evaluate_path, extent, shift = make_smoothing(scalar)
     clear, record = make_history(scalar, collect)
     eliminate, factor, solve, multiply, substitute = dense
     prepare, guess, right_side, project, advance, power, size_of, take_iterate = padmm
-    classify, assemble, move, measure, copy, reset, project_point, write = newton
+    classify, assemble, move, measure, copy, clear_point, project_point, write = newton
+    several = wp.types.vector(length=5, dtype=scalar)
     rounding = scalar(1.0e-15 if scalar is wp.float64 else 1.0e-7)
     proximal = scalar(1.0e-9 if scalar is wp.float64 else 1.0e-5)
 
@@ -107,6 +116,55 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
                     settle = 1
             lowest = wp.min(lowest, found[0])
         return best, taken, good
+
+    @wp.func
+    def smooth_step(space: scratch, slot: int, n: int, singles: int, t: scalar, above: scalar):
+        """A Newton step for F_t, shortened until |F_t| is below ``above``; |F_t| after it, and the part of the step that was taken."""
+        evaluate_path(space, slot, n, singles, t, 1)
+        eliminate(space, slot, n, n, 1)
+        substitute(space, slot, n, n)
+        copy(space, slot, n, POINT, BASE)
+        part = scalar(2.0)
+        found = scalar(NO_BOUND)
+        while not (found <= (scalar(1.0) - scalar(0.01) * part) * above) and part > scalar(0.01):
+            part *= scalar(0.5)
+            shift(space, slot, n, part)
+            multiply(space, slot, n, POINT)
+            found = evaluate_path(space, slot, n, singles, t, 0)
+        return found, part
+
+    @wp.func
+    def follow_path(space: scratch, slot: int, n: int, singles: int, option: Options, least: scalar, target: scalar):
+        """Along the smooth path from no impulses, with Newton steps on the faces now and then; what :func:`polish` returns."""
+        clear_point(space, slot, n)
+        multiply(space, slot, n, POINT)
+        begin = extent(space, slot, n, singles)
+        t = begin
+        best = least
+        good = bool(False)
+        steps = int(0)
+        falls = int(0)
+        count = int(0)
+        recent = several()
+        stuck = int(0)
+        most = wp.min(option.path_steps, option.path_steps * AFFORDABLE / n)
+        while steps < most and stuck < 4 and not good and t > scalar(1.0e-9) * begin:
+            recent[count % 5] = evaluate_path(space, slot, n, singles, t, 0)
+            found, part = smooth_step(space, slot, n, singles, t, wp.max(recent))
+            steps += 1
+            count += 1
+            stuck = wp.where(part > scalar(0.02), 0, stuck + 1)
+            if part == scalar(1.0) or found < scalar(0.1) * t * wp.sqrt(scalar(n)):
+                t *= scalar(0.7)
+                recent = several()
+                falls += 1
+                if t < scalar(0.02) * begin and falls % 2 == 0:
+                    copy(space, slot, n, POINT, BASE)
+                    best, taken, good = polish(space, slot, n, singles, option, falls % 4 == 0, best, target)
+                    copy(space, slot, n, BASE, POINT)
+                    multiply(space, slot, n, POINT)
+                    steps += taken
+        return best, steps, good
 
     @wp.func
     def first_penalty(space: scratch, slot: int, n: int, option: Options):
@@ -193,6 +251,9 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
                 least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
                 status.newton_steps += taken
                 trial += 1
+                if not good and trial == PATH_TRIAL:
+                    least, taken, good = follow_path(space, slot, n, singles, option, least, target)
+                    status.newton_steps += taken
                 last = last or good
             if last:
                 open = 0
@@ -223,7 +284,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         found = measure(space, slot, n, singles)
         if status.converged == 0 and not within(found, option):
             copy(space, slot, n, POINT, BEST)
-            reset(space, slot, n)
+            clear_point(space, slot, n)
             project_point(space, slot, n, singles)
             multiply(space, slot, n, POINT)
             nothing = measure(space, slot, n, singles)
@@ -245,10 +306,11 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         return status
 
     @wp.func
-    def solve_world(w: int, slot: int, problem: problems, options: wp.array(dtype=Options), space: scratch, report: reports):
-        """Solve the problem of world ``w`` in slot ``slot``."""
+    def solve_world(
+        w: int, start: int, n: int, slot: int, problem: problems, options: wp.array(dtype=Options), space: scratch, report: reports
+    ):  # fmt: skip
+        """Solve the n rows of world ``w`` from member ``start`` on in slot ``slot``; what became of them."""
         option = options[wp.min(w, options.shape[0] - 1)]
-        n = problem.count[w]
         status = WorldStatus()
         status.a = option.a_0
         status.rho = option.rho_0
@@ -258,13 +320,16 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         elif n > space.rows:
             status.natural_map = wp.float64(wp.inf)
             for i in range(n):
-                problem.impulse[problem.row[w] + i] = scalar(0.0)
+                row = start + i
+                if problem.member.shape[0] > 0:
+                    row = 1 * problem.member[problem.row[w] + row]
+                problem.impulse[problem.row[w] + row] = scalar(0.0)
         else:
-            singles = prepare(space, slot, n, problem, w, option.warm_start, option.preconditioning)
+            singles = prepare(space, slot, n, problem, w, start, option.warm_start, option.preconditioning)
             guess(space, slot, n, singles)
             status = run(w, space, slot, n, singles, option, status, report)
             status = conclude(space, slot, n, singles, option, status)
             write(space, slot, n, problem, w)
-        report.world[w] = status
+        return status
 
     return solve_world
