@@ -13,7 +13,7 @@ from hooke.execution.recorder import captured_by_user, launch_directly, pointers
 from hooke.model.enums import StateFlags
 from hooke.solvers.kamino.check import base_warning
 from hooke.solvers.kamino.fk_data import Targets
-from hooke.solvers.kamino.forget import forget_contacts, forget_joints
+from hooke.solvers.kamino.forget import forget_contacts, make_forget_joints
 from hooke.solvers.kamino.forward_kinematics import ForwardKinematics
 from hooke.solvers.kamino.reset_config import Request, ResetConfig, request_of_arguments, request_of_config
 from hooke.solvers.kamino.structure import Structure
@@ -114,12 +114,15 @@ class Resetting:
         structure: Its structure.
         config: Configuration of the solver.
         recorder: Launches the kernels.
+        scalar: Type of the numbers that the solver keeps.
 
     Attributes:
         kinematics: Forward kinematics; None until a reset needs it, unless ``config.use_fk_solver``.
     """
 
-    def __init__(self, model: Any, tables: dict[str, Any], structure: Structure, config: Any, recorder: Any):
+    def __init__(self, model: Any, tables: dict[str, Any], structure: Structure, config: Any, recorder: Any,
+                 scalar: Any = wp.float64):  # fmt: skip
+        self._scalar, self._forget_joints = scalar, make_forget_joints(scalar)
         self._model, self._tables, self._structure, self._config, self._recorder = model, tables, structure, config, recorder
         self._restoring = Restoring(model, tables, structure, recorder.device)
         self._nothing = {dtype: wp.zeros(0, dtype=dtype, device=recorder.device) for dtype in _DTYPES.values()}
@@ -136,7 +139,13 @@ class Resetting:
     @property
     def kernels(self) -> list[Any]:
         """Kernels that it may launch."""
-        return [forget_joints, forget_contacts, restore, succeed, *([] if self.kinematics is None else self.kinematics.kernels)]
+        return [
+            self._forget_joints,
+            forget_contacts,
+            restore,
+            succeed,
+            *([] if self.kinematics is None else self.kinematics.kernels),
+        ]
 
     def read(self) -> None:
         """Take over changes of the model."""
@@ -145,7 +154,7 @@ class Resetting:
 
     def _make(self) -> ForwardKinematics:
         fk = self._config.fk if self._config.use_fk_solver else None
-        return ForwardKinematics(self._model, self._tables, self._structure, fk, self._recorder)
+        return ForwardKinematics(self._model, self._tables, self._structure, fk, self._recorder, self._scalar)
 
     def request(self, state: Any, given: dict[str, Any], config: Any, flags: Any) -> Request | None:
         """What a reset asks for, None for the initial state; what cannot be done is refused, and nothing was changed then.
@@ -286,7 +295,7 @@ class Resetting:
 
     def _forget(self, selected: wp.array, kept: tuple[wp.array, ...]) -> None:
         known, _q, impulse, velocity = kept
-        self._recorder.launch(forget_joints, self._structure.joint_count, [self.worlds, selected], [known, impulse, velocity])
+        self._recorder.launch(self._forget_joints, self._structure.joint_count, [self.worlds, selected], [known, impulse, velocity])
 
     def _restore(self, state: Any, selected: wp.array, flags: Any, success: Any) -> None:
         """The model's initial state."""

@@ -4,6 +4,7 @@ A root goes where it is asked to be, and all bodies of its component with it, as
 v = v_root + omega x (r - r_root). Forward kinematics begins there.
 """
 
+from functools import cache
 from typing import Any
 
 import warp as wp
@@ -20,7 +21,7 @@ from hooke.solvers.kamino.fk_motion import goal_of, rate_of
 from hooke.solvers.kamino.fk_structure import Chain
 from hooke.solvers.reset import is_selected
 
-__all__ = ["keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]
+__all__ = ["make_keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]
 
 vec3d: Any = wp.vec3d
 
@@ -212,16 +213,22 @@ def write_joints(
         j = next_item(work, j)
 
 
-@wp.kernel(enable_backward=False)
-def keep_coordinates(
-    work: Work, selected: wp.array(dtype=wp.bool), chain: Chain, q: wp.array(dtype=wp.float64), known: wp.array(dtype=wp.int32),
-    kept: wp.array(dtype=wp.float64),
-):  # fmt: skip
-    """What the solver goes on from."""
-    j = first_item(work, wp.tid())
-    while j >= 0:
-        if is_selected(selected, chain.joint_world[j]):
-            for c in range(chain.layout.q[j], chain.layout.q[j + 1]):
-                kept[c] = q[c]
-            known[j] = 1
-        j = next_item(work, j)
+@cache
+def make_keep_coordinates(scalar: Any) -> Any:
+    """The kernel over a type of numbers."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def keep_coordinates(
+        work: Work, selected: wp.array(dtype=wp.bool), chain: Chain, q: wp.array(dtype=wp.float64), known: wp.array(dtype=wp.int32),
+        kept: wp.array(dtype=scalar),
+    ):  # fmt: skip
+        """What the solver goes on from."""
+        j = first_item(work, wp.tid())
+        while j >= 0:
+            if is_selected(selected, chain.joint_world[j]):
+                for c in range(chain.layout.q[j], chain.layout.q[j + 1]):
+                    kept[c] = scalar(q[c])
+                known[j] = 1
+            j = next_item(work, j)
+
+    return keep_coordinates
