@@ -15,7 +15,7 @@ from hooke.solvers.kamino.fk_data import FkReport, Targets, make_options, make_s
 from hooke.solvers.kamino.fk_solve import make_fk_kernel
 from hooke.solvers.kamino.fk_structure import make_chain, make_fk_structure
 from hooke.solvers.kamino.mechanism import make_mechanism
-from hooke.solvers.kamino.reset_motion import keep_coordinates, place_bodies, spin_bodies, write_bodies, write_joints
+from hooke.solvers.kamino.reset_motion import make_keep_coordinates, place_bodies, spin_bodies, write_bodies, write_joints
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import is_selected
 
@@ -63,6 +63,7 @@ class ForwardKinematics:
         structure: Its structure.
         config: Settings; None where only bases are moved, and nothing is solved.
         recorder: Launches the kernels.
+        scalar: Type of the numbers that the solver keeps.
 
     Attributes:
         report: How worlds were solved, on the device; :attr:`status` on the host.
@@ -71,13 +72,19 @@ class ForwardKinematics:
     """
 
     def __init__(
-        self, model: Any, tables: dict[str, Any], structure: Structure, config: ForwardKinematicsSolverConfig | None, recorder: Any
+        self,
+        model: Any,
+        tables: dict[str, Any],
+        structure: Structure,
+        config: ForwardKinematicsSolverConfig | None,
+        recorder: Any,
+        scalar: Any = wp.float64,
     ):
         self._model, self._tables, self._recorder, self.config = model, tables, recorder, config
         device = recorder.device
         self.structure = make_fk_structure(structure, fk_actuated(model, structure.actuated))
         self._chain = make_chain(model, tables, self.structure, device)
-        self._mechanism, self._patterns = make_mechanism(self.structure.structure, True, device)
+        self._mechanism, self._patterns = make_mechanism(self.structure.structure, True, device, mimics=False)
         nodes, blocks = (int(array.numpy()[-1]) for array in (self._patterns.node, self._patterns.block))
         self.space = make_space(structure, nodes, blocks, device)
         worlds = structure.world_count
@@ -86,12 +93,13 @@ class ForwardKinematics:
             setattr(self.report, name, wp.zeros(worlds, dtype=annotation.type.dtype, device=device))
         self._moves = wp.array((~structure.immovable).astype(np.int32), dtype=wp.int32, device=device)
         self._kernel = None if config is None else make_fk_kernel(config.use_sparsity)
+        self._keep = make_keep_coordinates(scalar)
         self._options = None if config is None else make_options(config)
 
     @property
     def kernels(self) -> list[Any]:
         """All kernels that it may launch."""
-        own = [place_bodies, spin_bodies, write_bodies, write_joints, keep_coordinates, write_success]
+        own = [place_bodies, spin_bodies, write_bodies, write_joints, self._keep, write_success]
         return own if self._kernel is None else [*own, self._kernel]
 
     @property
@@ -158,7 +166,7 @@ class ForwardKinematics:
     def keep(self, selected: wp.array, known: wp.array, kept: wp.array) -> None:
         """Tell the solver the coordinates that were found, angles without jumps."""
         inputs = [selected, self._chain, self.space.q]
-        self._recorder.launch(keep_coordinates, self.structure.structure.joint_count, inputs, [known, kept])
+        self._recorder.launch(self._keep, self.structure.structure.joint_count, inputs, [known, kept])
 
     def say(self, selected: wp.array, success: wp.array) -> None:
         """Write into a mask whether selected worlds converged."""

@@ -49,6 +49,7 @@ def make_row_types(scalar: Any) -> Any:
         first_row: wp.array(dtype=wp.int32)
         first_contact: wp.array(dtype=wp.int32)
         of_contacts: wp.array(dtype=wp.int32)
+        kept: wp.array(dtype=wp.int32)
         part: wp.array(dtype=wp.int32)
         largest: wp.array(dtype=wp.int32)
         root: wp.array(dtype=wp.int32)
@@ -72,6 +73,7 @@ def make_row_types(scalar: Any) -> Any:
         first_row: Of every world, where its rows would begin if no world had contacts.
         first_contact: Of every world its first contact, then the number of all.
         of_contacts: Of every world the first row of its contacts.
+        kept: Of every world, how many impulses of joints there were in the last step.
         part: Number of rows of a problem, at its first member.
         largest: Of every world that of its largest problem.
         root: For making the problems: of every node one that it is connected with.

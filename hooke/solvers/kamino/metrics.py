@@ -212,6 +212,9 @@ def _equations_of_motion(w: Any, s: Any, rows: _Rows, twist: Array) -> tuple[Arr
         use = s.acts & (body >= 0)
         wrench = np.einsum("jik,ji->jk", getattr(j, side).numpy()[..., :6], impulse) + getattr(j, f"on_{side}").numpy()[:, :6]
         np.subtract.at(rest, body[use], wrench[use])
+    body = w.followed.body.numpy()
+    wrench = np.einsum("mik,mi->mk", j.mimic.numpy()[..., :6], np.repeat(j.mimic_impulse.numpy()[:, :6], 4, axis=0))
+    np.subtract.at(rest, body[body >= 0], wrench[body >= 0])
     for side in ("first", "second"):
         body = _bodies_of(w, rows, getattr(rows, f"{side}_place"))
         use = body >= 0

@@ -28,7 +28,18 @@ __all__ = ["ProblemSpace"]
 _FIRST_ROOM = 3.0e7
 """Numbers of working memory to begin with, at most; outside a capture it grows with the problems."""
 _VECTORS_OF_ROWS = ("kind", "free", "friction", "low", "high", "member", "impulse", "velocity")
-_LASTING = ("first_row", "first_contact", "of_contacts", "largest", "root", "amount", "order", "kept_impulse", "kept_velocity")
+_LASTING = (
+    "first_row",
+    "first_contact",
+    "of_contacts",
+    "largest",
+    "root",
+    "amount",
+    "order",
+    "kept",
+    "kept_impulse",
+    "kept_velocity",
+)
 
 
 class ProblemSpace:
@@ -69,8 +80,8 @@ class ProblemSpace:
         self.rows.first_row = wp.array(first_row, dtype=wp.int32, device=self._device)
         self.rows.first_contact = wp.zeros(s.world_count + 1, dtype=wp.int32, device=self._device)
         nodes = len(workspace.matrix.x)
-        for name, length in (("of_contacts", s.world_count), ("largest", s.world_count), ("root", nodes), ("amount", nodes),
-                             ("order", nodes)):  # fmt: skip
+        for name, length in (("of_contacts", s.world_count), ("largest", s.world_count), ("kept", s.world_count), ("root", nodes),
+                             ("amount", nodes), ("order", nodes)):  # fmt: skip
             setattr(self.rows, name, wp.zeros(length, dtype=wp.int32, device=self._device))
         for name in ("kept_impulse", "kept_velocity"):
             setattr(self.rows, name, wp.zeros(KEYS * s.joint_count, dtype=self._scalar, device=self._device))

@@ -4,6 +4,7 @@ A root goes where it is asked to be, and all bodies of its component with it, as
 v = v_root + omega x (r - r_root). Forward kinematics begins there.
 """
 
+from functools import cache
 from typing import Any
 
 import warp as wp
@@ -20,7 +21,7 @@ from hooke.solvers.kamino.fk_motion import goal_of, rate_of
 from hooke.solvers.kamino.fk_structure import Chain
 from hooke.solvers.reset import is_selected
 
-__all__ = ["keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]
+__all__ = ["make_keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]
 
 vec3d: Any = wp.vec3d
 
@@ -33,7 +34,7 @@ def doubled(x: wp.transform):
 @wp.func
 def takes_part(chain: Chain, targets: Targets, b: int):
     """Whether a reset is about a body: all are, or those of the base."""
-    return targets.joints != 0 or (chain.root[b] >= 0 and chain.root[b] == chain.base[chain.body_world[b]])
+    return targets.whole != 0 or (chain.root[b] >= 0 and chain.root[b] == chain.base[chain.body_world[b]])
 
 
 @wp.func
@@ -46,7 +47,7 @@ def pose_of_root(joints: Joints, chain: Chain, targets: Targets, b: int):
     given, x = int(0), wp.transform_identity(wp.float64)
     if base and targets.base_q.shape[0] > 0:
         given, x = 1, doubled(targets.base_q[w])
-    elif j >= 0 and targets.q.shape[0] > 0:
+    elif j >= 0 and targets.q.shape[0] > 0 and ((base and targets.base_of_q != 0) or (not base and targets.joints == 1)):
         i = joint_place(chain.layout, j).q
         r = wp.quat(targets.q[i + 3], targets.q[i + 4], targets.q[i + 5], targets.q[i + 6])
         if wp.length(r) > 0.5:
@@ -87,12 +88,12 @@ def twist_of_root(joints: Joints, chain: Chain, targets: Targets, b: int):
     base = b == chain.base[w]
     if base and targets.base_qd.shape[0] > 0:
         v, omega, given = widened(wp.spatial_top(targets.base_qd[w])), widened(wp.spatial_bottom(targets.base_qd[w])), 1
-    elif j >= 0 and targets.qd.shape[0] > 0:
+    elif j >= 0 and targets.qd.shape[0] > 0 and ((base and targets.base_of_qd != 0) or (not base and targets.joints != 0)):
         d = joint_place(chain.layout, j).qd
         v = widened(wp.vec3(targets.qd[d], targets.qd[d + 1], targets.qd[d + 2]))
         omega = widened(wp.vec3(targets.qd[d + 3], targets.qd[d + 4], targets.qd[d + 5]))
         given = 1
-    elif targets.joints == 0:
+    elif base:
         v, omega = widened(wp.spatial_top(targets.default_twist[b])), widened(wp.spatial_bottom(targets.default_twist[b]))
     if given == 1 and j >= 0:
         axes = unit_quaternion(wp.transform_get_rotation(joints.X_p[j]))
@@ -212,16 +213,22 @@ def write_joints(
         j = next_item(work, j)
 
 
-@wp.kernel(enable_backward=False)
-def keep_coordinates(
-    work: Work, selected: wp.array(dtype=wp.bool), chain: Chain, q: wp.array(dtype=wp.float64), known: wp.array(dtype=wp.int32),
-    kept: wp.array(dtype=wp.float64),
-):  # fmt: skip
-    """What the solver goes on from."""
-    j = first_item(work, wp.tid())
-    while j >= 0:
-        if is_selected(selected, chain.joint_world[j]):
-            for c in range(chain.layout.q[j], chain.layout.q[j + 1]):
-                kept[c] = q[c]
-            known[j] = 1
-        j = next_item(work, j)
+@cache
+def make_keep_coordinates(scalar: Any) -> Any:
+    """The kernel over a type of numbers."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def keep_coordinates(
+        work: Work, selected: wp.array(dtype=wp.bool), chain: Chain, q: wp.array(dtype=wp.float64), known: wp.array(dtype=wp.int32),
+        kept: wp.array(dtype=scalar),
+    ):  # fmt: skip
+        """What the solver goes on from."""
+        j = first_item(work, wp.tid())
+        while j >= 0:
+            if is_selected(selected, chain.joint_world[j]):
+                for c in range(chain.layout.q[j], chain.layout.q[j + 1]):
+                    kept[c] = scalar(q[c])
+                known[j] = 1
+            j = next_item(work, j)
+
+    return keep_coordinates

@@ -90,9 +90,11 @@ def make_solve_rows(scalar: Any, collect: bool = False) -> Any:
         """Twists and impulses of joints with the impulses of the rows; those are kept, times ``scale``, for the next step."""
         n, begin, start = problem.count[w], problem.row[w], patterns.node[w]
         joint, end = mechanism.joint[w], mechanism.joint[w + 1]
-        for k in range(ALL_KEYS * joint, ALL_KEYS * end):
-            table.kept_impulse[k] = scalar(0.0)
-            table.kept_velocity[k] = scalar(0.0)
+        if table.kept[w] > 0:
+            for k in range(ALL_KEYS * joint, ALL_KEYS * end):
+                table.kept_impulse[k] = scalar(0.0)
+                table.kept_velocity[k] = scalar(0.0)
+        table.kept[w] = n
         if n > 0:
             for r in range(n):
                 at = begin + r
@@ -106,7 +108,7 @@ def make_solve_rows(scalar: Any, collect: bool = False) -> Any:
                 if table.second_place[at] >= 0:
                     node = start + table.second_place[at]
                     matrix.right[node] = matrix.right[node] + impulse * table.second[at]
-            solve_again(w, patterns, mechanism, motion, joint_rows, matrix)
+            solve_again(w, patterns, mechanism, 1, motion, joint_rows, matrix)
             for r in range(n):
                 if problem.kind[begin + r] == BILATERAL:
                     index = table.key[begin + r] / 5

@@ -13,18 +13,22 @@ import warp as wp
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.model import model_tables
+from hooke.solvers.kamino.attributes import register_solver_attributes
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
+from hooke.solvers.kamino.closing import Followers, make_close_worlds
 from hooke.solvers.kamino.config import Config as KaminoConfig
 from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
 from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
+from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import TARGETS, Resetting
+from hooke.solvers.kamino.reset_config import ResetConfig
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
@@ -62,6 +66,7 @@ class SolverKamino(SolverBase):
     """
 
     Config = KaminoConfig
+    ResetConfig = ResetConfig
 
     def __init__(self, model: Any, config: KaminoConfig | None = None):
         super().__init__(model)
@@ -73,7 +78,7 @@ class SolverKamino(SolverBase):
         self._structure = make_structure(model, self._tables)
         check_model(model, self._tables, self._structure, self.config.use_fk_solver)
         self._recorder = Recorder(self.device)
-        self._scalar = wp.float64
+        self._scalar = self.config.dynamics.scalar(self.device)  # type: ignore[union-attr]
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
         self._problem = launch_directly(ProblemSpace, self._structure, self._tables, self.workspace, self.config, self._recorder)
@@ -82,10 +87,13 @@ class SolverKamino(SolverBase):
         self._own_detector: Detector | None = None
         self._last_contacts: Any = None
         self._last: tuple[float, dict[str, Any]] | None = None
-        self._resetting = launch_directly(Resetting, model, self._tables, self._structure, self.config, self._recorder)
+        self._resetting = launch_directly(
+            Resetting, model, self._tables, self._structure, self.config, self._recorder, self._scalar
+        )
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
+        self._mimic_rows, self._close = make_mimic_kernels(self._scalar), make_close_worlds(self._scalar)
         if self.config.use_collision_detector:
             self._detector()
         load_kernels(self._kernels, self.device)
@@ -121,7 +129,7 @@ class SolverKamino(SolverBase):
             if rows is not None and self._problem.take_contacts(rows):
                 launch_directly(load_kernels, self._kernels, self.device)
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
-            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "shape"))
+            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "constraint_mimic", "shape"))
             key = (self._setting, versions, pointers(*arrays.values(), rows))
 
             def run(stage: Callback) -> None:
@@ -188,12 +196,15 @@ class SolverKamino(SolverBase):
         joints = t["joint"].struct, t["joint_dof"].struct
         inputs = [step, *joints, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
         self._recorder.launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        if w.mimic_count:
+            inputs = [step, *self._mimics, t["body"].struct, self._inputs(arrays), w.followed, w.start]
+            self._recorder.launch(self._mimic_rows.linearise, w.mimic_count, inputs, [w.joints])
         self._problem.gather(step, joints, self._inputs(arrays), contacts, self._poses(arrays))
 
     def _solve(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Twists at the end, and impulses."""
         w, s = self.workspace, self._structure
-        inputs = [w.patterns, w.mechanism, w.start]
+        inputs = [w.patterns, w.mechanism, w.start, self._problem.problem.count]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
         self._problem.solve(step, self._poses(arrays))
 
@@ -206,10 +217,11 @@ class SolverKamino(SolverBase):
         w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
         bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
         launch(self._bodies.integrate, s.body_count, [step, w.mechanism, w.start, w.matrix.x], [w.end])
-        launch(self._joints.measure, s.joint_count, [joints, bodies, inputs, w.end], [w.joints])
-        launch(self._worlds.project, s.world_count, [w.patterns, w.mechanism, w.joints], [w.matrix])
-        given = [step, bodies, w.mechanism, w.start, w.matrix.x, arrays["body_q"], arrays["body_f"]]
-        launch(self._bodies.finish, s.body_count, given, [w.end, *(arrays[name] for name in ("q_out", "qd_out", "total"))])
+        if self.config.dynamics.eliminate_bilateral and s.acts.any():  # type: ignore[union-attr]
+            given = [step, w.patterns, w.mechanism, self._followers(inputs), self._problem.problem.count]
+            launch(self._close, s.world_count, given, [w.start, w.joints, w.matrix, w.end])
+        given = [step, bodies, w.mechanism, w.start, w.end, arrays["body_q"], arrays["body_f"]]
+        launch(self._bodies.finish, s.body_count, given, [arrays[name] for name in ("q_out", "qd_out", "total")])
         outputs = [w.joints, *(arrays[name] for name in ("joint_q", "joint_qd", "joint_q_prev", "joint_lambdas"))]
         launch(self._joints.finish, s.joint_count, [step, joints, bodies, inputs, self.model.joint_cts_start, w.end], outputs)
 
@@ -285,10 +297,29 @@ class SolverKamino(SolverBase):
         return inputs
 
     @property
+    def _mimics(self) -> tuple[Any, Any]:
+        """Tables of joints and of mimic constraints."""
+        return self._tables["joint"].struct, self._tables["constraint_mimic"].struct
+
+    def _followers(self, inputs: JointInputs) -> Followers:
+        followers = self.workspace.followers
+        followers.joints, followers.mimics = self._mimics
+        followers.bodies, followers.inputs, followers.followed = self._tables["body"].struct, inputs, self.workspace.followed
+        return followers
+
+    @property
     def _kernels(self) -> list[Any]:
-        groups = (self._bodies, self._joints, self._worlds)
+        groups = [self._bodies, self._joints, self._worlds]
+        if self.workspace.mimic_count:
+            groups.append(self._mimic_rows)
         return [
-            *(k for group in groups for k in vars(group).values()),
+            *(
+                k
+                for group in groups
+                for k in vars(group).values()
+                if k is not self._joints.measure or self.config.compute_solution_metrics
+            ),
+            self._close,
             *self._problem.kernels,
             *self._resetting.kernels,
             *self._recorder.kernels,
@@ -296,9 +327,28 @@ class SolverKamino(SolverBase):
 
     # ---- beside the step
 
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver, so that files are read and states made with them.
+
+        Settings in the namespace ``kamino`` (:meth:`Config.register_custom_attributes`); of states ``body_f_total``, the wrench of all but
+        gravity on every body [N, N m], ``joint_q_prev``, coordinates before the step, and ``joint_lambdas``, efforts of locked motions
+        [N or N m]; of the model ``fk_actuation_flag``.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: Whether forward kinematics takes joints as actuated: 1 yes, 0 no, -1 as their target modes say; by index or
+                label, or one for each joint. None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
+
     def reset(  # type: ignore[override]
         self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
-        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, config: ResetConfig | None = None,
+        success_mask: Any = None,
     ) -> None:  # fmt: skip
         """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
 
@@ -316,19 +366,20 @@ class SolverKamino(SolverBase):
             base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
             base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
             flags: StateFlags of the arrays to write; None is all of them.
+            config: Where poses and velocities are taken from, in place of targets.
             success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
             TypeError: A mask or a target is not a Warp array of its type.
             ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
-                coordinates.
+                coordinates, or targets beside ``config``.
             RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
         if isinstance(actuator_q, int):
             actuator_q, flags = None, actuator_q
         given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
         w, worlds = self.workspace, self._structure.world_count
-        self._resetting.check(state_out, given, flags)
+        request = self._resetting.request(state_out, given, config, flags)
         if success_mask is not None:
             check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
@@ -336,13 +387,27 @@ class SolverKamino(SolverBase):
         rows = self._problem.rows
         launch_directly(self._problem.contacts.forget, selected)
         kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
-        self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
+        self._resetting.reset(state_out, selected, request, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
     @property
     def forward_kinematics(self) -> Any:
         """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
         return self._resetting.kinematics if self.config.use_fk_solver else None
+
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver: settings, arrays of the state, and which joints forward kinematics drives.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: 1 (driven), 0 (passive) or -1 (as its target modes say) by index or label of joints, or one for each of
+                the joints that there are; None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
