@@ -3,6 +3,8 @@
 Numbers in brackets are those of the notes on augmented VBD, section 10.1; "field report" those of the design's list.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -199,3 +201,30 @@ def test_a_cable_without_friction_comes_to_rest(options):
         if n >= 300:
             late.append(0.5 * (mass * (state.body_qd.numpy()[:, :3] ** 2).sum(axis=1)).sum())
     assert max(late) < 1e-3 and state.body_q.numpy()[:, 2].min() > 0.012 - 2e-3
+
+
+def wedge(start, end, inner, outer, half):
+    """The hull of a stone between two angles of an arch in the plane y = 0."""
+    directions = [np.array([np.cos(a), 0.0, np.sin(a)]) for a in (start, end)]
+    return np.array([r * d + y for y in ((0.0, -half, 0.0), (0.0, half, 0.0)) for r in (inner, outer) for d in directions])
+
+
+@pytest.mark.parametrize(("thickness", "stands"), [(0.3, True), (0.06, False)])
+def test_an_arch_stands_if_it_is_thick_enough(thickness, stands):
+    """(A25) Nine dry stones in half a circle on two springers: it stands from 0.107 of its mean radius on (Couplet, Heyman)."""
+    b, edges = hooke.ModelBuilder(), np.linspace(0.0, np.pi, 10)
+    b.default_shape_cfg = Shape(mu=1.0, gap=0.01)
+    for x in (-1.0, 1.0):
+        b.add_shape_box(-1, xform=at(x, 0.0, -0.1), hx=0.4, hy=0.3, hz=0.1)
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [triangle for i, j, k, m in sides for triangle in ((i, j, k), (i, k, m))]
+    for start, end in pairwise(edges):
+        corners = wedge(start, end, 1.0 - 0.5 * thickness, 1.0 + 0.5 * thickness, 0.2)
+        middle = corners.mean(axis=0)
+        stone = b.add_body(xform=at(*middle))
+        b.add_shape_convex_hull(stone, mesh=hooke.Mesh(corners - middle, np.array(faces)))
+    run = Run(finalize(b), 1.0 / 120.0)
+    start = run.q
+    run.step(240)
+    moved = np.linalg.norm(run.q[:, :3] - start[:, :3], axis=1).max()
+    assert moved < 2e-3 if stands else moved > 0.2

@@ -171,3 +171,16 @@ def test_values_that_were_written_into_a_model(options, name):
         ValueError, match=r"'elbow' \(index 1\), dof 0: expected joint_limit_lower <= joint_limit_upper, found \[2.0, 1.0\]"
     ):
         SolverVBD(model, **options)
+
+
+@FORMULATIONS
+@pytest.mark.parametrize("name", ["body_mass", "body_inv_mass", "body_inertia", "body_com", "joint_X_p", "joint_X_c", "shape_material_mu",
+                                  "shape_material_ke"])  # fmt: skip
+def test_bodies_joints_and_shapes_that_are_no_numbers(options, name):
+    model = stack(2)
+    array = getattr(model, name)
+    values = array.numpy().copy()
+    values.reshape(len(values), -1)[1, -1] = np.nan
+    array.assign(values)
+    with pytest.raises(ValueError, match=rf"SolverVBD: \w+ '.*' \(index 1\): {name} is .*nan.*, expected .* \(1 in all\)"):
+        SolverVBD(model, **options)

@@ -103,7 +103,7 @@ def test_worked_example_of_the_dual_update():
     assert multiplier[0, 0] == pytest.approx(-0.5) and not flag.any()
 
 
-def pushed(hard, way):
+def pushed(hard, way, penalty=30.0):
     """Two bodies that meet in one row, and what their contacts add to them; and the force that the row says."""
     contacts = Contacts(1, 0, device="cpu")
     contacts.rigid_contact_count.assign([1])
@@ -118,7 +118,7 @@ def pushed(hard, way):
     lists = {"first": wp.array([0, 1, 2], dtype=wp.int32), "row": wp.array([0, 0], dtype=wp.int32)}
     rows = allocate(PageContacts, 1, "cpu", options=options, rows=contacts.rigid_rows, **lists)
     rows.body.assign([(0, 1)])
-    for array, value in ((rows.penalty, 30.0), (rows.most, 30.0), (rows.mu, 0.5), (rows.damping, 2.0)):
+    for array, value in ((rows.penalty, penalty), (rows.most, 30.0), (rows.mu, 0.5), (rows.damping, 2.0)):
         array.fill_(value)
     if hard:
         rows.multiplier.assign([0.3 * NORMAL + (0.1, 0.0, 0.0) - 0.1 * NORMAL[0] * NORMAL])
@@ -175,6 +175,13 @@ def test_force_law(hard, way):
         }  # fmt: skip
         for name, value in wanted.items():
             np.testing.assert_allclose(found[name][b], value, atol=2e-5 * (1.0 + np.abs(value).max()), err_msg=name)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 10.0, 30.0])
+def test_damping_does_not_depend_on_the_ramp(penalty):
+    """(10.2) Bodies that close by 1 m/s with a damping of 2 N s/m: 2 N, however far a penalty has grown."""
+    still, closing = (pushed(False, way, penalty)["force"][1, :3] for way in (np.zeros(3), -DT * NORMAL))
+    np.testing.assert_allclose((closing - still) @ NORMAL, 2.0 + penalty * DT, rtol=1e-5)
 
 
 def two_shapes(worlds=1):
@@ -337,7 +344,8 @@ def test_a_box_slides_down_a_slope(hard):
     assert abs(held.qd[0, 0]) < (1e-5 if hard else 0.01)
 
 
-def test_a_spinning_capsule_rolls():
+@pytest.mark.parametrize("options", [PAGE, {}], ids=["page", "default"])
+def test_a_spinning_capsule_rolls(options):
     """Friction acts at the surface: a capsule on its side that spins about its axis is driven off and loses spin."""
     b = hooke.ModelBuilder()
     radius, half = 0.3, 0.7
@@ -347,7 +355,7 @@ def test_a_spinning_capsule_rolls():
     b.add_ground_plane(cfg=surface(mu=0.5))
     model = finalize(b)
     model.body_qd.assign([(0.0, 0.0, 0.0, 5.0, 0.0, 0.0)])
-    run = touch(model, 300, 1.0 / 600.0, **PAGE)
+    run = touch(model, 300, 1.0 / 600.0, **options)
     assert run.qd[0, 1] < -0.1 and run.qd[0, 3] < 4.0
 
 

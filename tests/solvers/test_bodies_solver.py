@@ -1,5 +1,6 @@
 """Rigid bodies in SolverVBD as a solver: reset, worlds, workers, captures, changes of the model, arguments, refusals."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from hooke import config
 from hooke.model.model import NAMES
 from hooke.solvers import SolverVBD
 from hooke.solvers.vbd.islands import make_islands
+from tests.collision.test_pipeline import reachable_bytes
 from tests.support import add_points, finalize
 
 from .bodies import Dof, at, bar, chain, clamped, gaps, move, one_joint, same_bodies
@@ -248,3 +250,27 @@ def test_models_of_another_package_move_the_same():
         solver.step(a, b, None, None, DT)
         a, b = b, a
     assert same_bodies(a, move(model, 10, DT).state)
+
+
+@pytest.mark.parametrize("alm", [True, False], ids=["default", "page"])
+def test_memory_is_linear_in_the_number_of_worlds(alm):
+    """Field report "linear memory", with bodies on joints that touch: bytes(2 W) / bytes(W) <= 2.05."""
+    one = hooke.ModelBuilder()
+    for k in range(8):
+        one.add_shape_box(-1, xform=at(0.3 * k, 0.0, -0.1), hx=0.1, hy=0.1, hz=0.1)
+    links = [bar(one, (0.3 * k, 0.0, 0.1), 0.2) for k in range(3)]
+    for link in links:
+        one.add_shape_sphere(link, radius=0.05)
+    ends = {"parent_xform": at(0.15, 0.0, 0.0), "child_xform": at(-0.15, 0.0, 0.0)}
+    one.add_articulation([one.add_joint_free(links[0]), *(one.add_joint_ball(p, c, **ends) for p, c in pairwise(links))])
+    used = {}
+    for worlds in (16, 32, 64, 128):
+        many = hooke.ModelBuilder()
+        many.replicate(one, worlds)
+        model = finalize(many)
+        pipeline = hooke.CollisionPipeline(model, contact_matching="latest")
+        solver, contacts, a, b = SolverVBD(model, rigid_compliant_alm=alm), pipeline.contacts(), model.state(), model.state()
+        pipeline.collide(a, contacts)
+        solver.step(a, b, None, contacts, DT)
+        used[worlds] = reachable_bytes(solver, contacts)
+    assert used[16] > 50_000 and all(used[2 * w] / used[w] <= 2.05 for w in (16, 32, 64)), used

@@ -16,7 +16,7 @@ from hooke.model.motion import compose, inverse_pose
 from hooke.solvers.vbd.body_balance import measure_balance
 from hooke.solvers.vbd.body_contacts import BodyContacts
 from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies, finish_bodies, forget_joints, predict_bodies
-from hooke.solvers.vbd.check_bodies import check_dof_values
+from hooke.solvers.vbd.check_values import check_values
 from hooke.solvers.vbd.hysteresis import find_hysteresis, remember_bends
 from hooke.solvers.vbd.island_solve import Turn, restore_momentum, solve_islands
 from hooke.solvers.vbd.islands import Islands, make_islands
@@ -73,7 +73,7 @@ class RigidBodies:
 
     def bind(self) -> None:
         """Which bodies move and which joints connect them; rest poses, mimics, hysteresis."""
-        check_dof_values(self._model, self._tables)
+        check_values(self._model, self._tables)
         self._recorder.forget()
         columns = {name: self._tables["joint"].arrays[name] for name in ("type", "parent", "child")} if self._joint_count else {}
         joints = {name: array.numpy() for name, array in columns.items()}

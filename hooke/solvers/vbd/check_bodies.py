@@ -12,10 +12,11 @@ from hooke.geometry.coloring import find_conflict
 from hooke.joints import JOINTS
 from hooke.model.check import check_coloring
 from hooke.model.enums import BodyFlags, JointTargetMode, ShapeFlags
-from hooke.model.tables import JOINT_DOF, UNLIMITED
+from hooke.model.tables import UNLIMITED
+from hooke.solvers.vbd.check_values import check_values
 from hooke.solvers.vbd.joint_effort import NO_VELOCITY_LIMIT
 
-__all__ = ["check_bodies", "check_dof_values", "idle_on_page", "is_joint_of", "meets_particles"]
+__all__ = ["check_bodies", "idle_on_page", "is_joint_of", "meets_particles"]
 
 NO_EFFORT_LIMIT = 1.0e6
 """The default of ``effort_limit``, which does not act."""
@@ -53,11 +54,12 @@ def check_bodies(model: Any, tables: dict[str, Any], moved_by_another: bool) -> 
 
     Raises:
         ValueError: A dynamic body has a mass without an inertia or is held by a joint and has no mass; bodies of one colour share a
-            joint.
+            joint; a value is no number or below its minimum.
         NotImplementedError: Dynamic bodies with what is not solved yet.
     """
     if moved_by_another or not tables["body"].count:
         return False
+    check_values(model, tables)
     arrays = tables["body"].arrays
     flagged = (arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0
     dynamic = flagged & (arrays["inv_mass"].numpy() > 0.0)
@@ -151,36 +153,6 @@ def _warn_of_idle_freedoms(model: Any, arrays: dict[str, Any], dofs: dict[str, A
         warnings.warn(
             f"SolverVBD: {text} of joint {arrays['label'][first]!r} (index {first}) do not act on its kind{others}", stacklevel=6
         )
-
-
-def check_dof_values(model: Any, tables: dict[str, Any]) -> None:
-    """Refuse values of degrees of freedom that mean nothing: written into a model, or of another package, nobody has looked at them.
-
-    Raises:
-        ValueError: One is below its minimum or no number, or a lower limit is above the upper one.
-    """
-    dofs = tables["joint_dof"]
-    values = {column.name: dofs.arrays[column.name] for column in JOINT_DOF.columns}
-    values = {name: array.numpy() for name, array in values.items() if isinstance(array, wp.array) and len(array)}
-    for column in JOINT_DOF.columns:
-        if column.minimum is not None and column.name in values:
-            wrong = np.flatnonzero(~(values[column.name] >= column.minimum))
-            if len(wrong):
-                found = f"joint_{column.name} is {values[column.name][wrong[0]]} {column.unit}, expected values >= {column.minimum}"
-                raise ValueError(f"SolverVBD: {_dof_name(model, tables, wrong[0])}: {found}")
-    if "limit_lower" in values and "limit_upper" in values:
-        wrong = np.flatnonzero(~(values["limit_lower"] <= values["limit_upper"]))
-        if len(wrong):
-            bounds = [float(values[name][wrong[0]]) for name in _LIMITS]
-            raise ValueError(
-                f"SolverVBD: {_dof_name(model, tables, wrong[0])}: expected joint_limit_lower <= joint_limit_upper, found {bounds}"
-            )
-
-
-def _dof_name(model: Any, tables: dict[str, Any], dof: int) -> str:
-    starts = model.joint_qd_start.numpy()[: tables["joint"].count]
-    joint = int(np.searchsorted(starts, dof, side="right")) - 1
-    return f"joint {tables['joint'].arrays['label'][joint]!r} (index {joint}), dof {dof - starts[joint]}"
 
 
 def idle_on_page(model: Any, types: np.ndarray, dofs: dict[str, Any]) -> list[str]:
