@@ -304,17 +304,6 @@ def test_a_cloth_with_self_contact_pushes_a_box():
     assert (state.particle_q.numpy()[:, 2] - state.body_q.numpy()[0, 2]).min() > 0.05
 
 
-def test_the_documented_formulation_refuses():
-    b = hooke.ModelBuilder()
-    add_box(b, (0.1, 0.1, 0.1), label="crate")
-    add_points(b, [(0.0, 0.0, 1.0)])
-    model = finalize(b)
-    with pytest.raises(NotImplementedError, match=r"rigid_compliant_alm=False.*'crate' \(index 0\).*touch its shapes"):
-        SolverVBD(model, rigid_compliant_alm=False)
-    b.shape_flags[0] &= ~int(hooke.ShapeFlags.COLLIDE_PARTICLES)
-    SolverVBD(finalize(b), rigid_compliant_alm=False)
-
-
 def test_a_body_that_becomes_kinematic_is_pushed_no_longer():
     b = hooke.ModelBuilder(gravity=0.0)
     add_box(b, (0.2, 0.2, 0.1))
