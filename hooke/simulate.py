@@ -210,7 +210,7 @@ class _Loop:
     def step(self) -> None:
         if self.scene.drive is not None:
             self.scene.drive(self.model, self.state, self.time)
-        self.pipeline.collide(self.state, self.contacts)
+        self.pipeline.collide(self.state, self.contacts, dt=self.dt)
         self.solver.step(self.state, self.other, self.control, self.contacts, self.dt)
         self.state, self.other = self.other, self.state
         self.steps += 1

@@ -11,6 +11,7 @@ import warp as wp
 from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
+from hooke.model.contacts import Contacts
 from hooke.model.model import model_tables
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.binding import Binding
@@ -184,6 +185,8 @@ class SolverVBD(Binding, StagedSteps, WorldReset, JointModes, ContactHistory, Co
         if not captured_by_user(self.device):
             self._swaps.notice(functools.partial(self._motion, state_in), state_in, state_out)
         self._prepare(contacts)
+        if self._rigid is not None and isinstance(contacts, Contacts):
+            contacts.rigid_lookahead = dt  # so that the next pass sees what bodies reach in a step
         self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
         key = self._key(state_in, state_out, control, contacts, dt)
         if self._surface is None:
