@@ -144,6 +144,7 @@ def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: 
     contacts.lever0[r] = arm0 + 0.5 * between
     contacts.lever1[r] = arm1 - 0.5 * between
     contacts.gap[r] = wp.dot(n, between)
+    contacts.core[r] = wp.vec2(rows.margin0[r], rows.margin1[r]) + wp.vec2(0.5 * contacts.gap[r])
 
 
 @wp.func
