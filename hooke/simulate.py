@@ -234,7 +234,7 @@ class _Loop:
         if self.scene.command is not None:
             self.scene.command(self.model, self.control, self.time)
         if self.touches:
-            self.pipeline.collide(self.state, self.contacts)
+            self.pipeline.collide(self.state, self.contacts, dt=self.dt)
         self.solver.step(self.state, self.other, self.control, self.contacts if self.touches else None, self.dt)
         self.state, self.other = self.other, self.state
         self.steps += 1

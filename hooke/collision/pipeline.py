@@ -76,8 +76,9 @@ class CollisionPipeline:
             capture.
         contact_reduction_hashtable_size_factor: Accepted for compatibility; contacts are reduced without a table, in exact memory.
         body_pair_reduction: Must be False; contacts are reduced by pairs of shapes.
-        speculative_contact_gap_max: Largest distance [m] by which the gap of a shape grows with its speed, when ``collide`` is given the
-            time step: contacts that the step will reach have rows already. None or 0 is off.
+        speculative_contact_gap_max: How far ahead of moving shapes contacts are found, in the time that ``collide`` is given or
+            ``contacts.rigid_lookahead`` says. None: as far as a shape moves, where that is more than its gap, so that contacts that the
+            step reaches have rows already. A distance [m]: the gap grows by the way of the shape, at most so far. 0 is off.
         dynamic_shape_scale: Must be False; bounds of shapes are those of the scale they were finalized with.
         publish_capacity: Set ``rigid_contact_max`` and ``soft_contact_max`` of the model.
 
@@ -119,7 +120,7 @@ class CollisionPipeline:
         self._options = RigidOptions(
             check_broad_phase(broad_phase, shape_pairs_filtered), shape_pairs_filtered, include_static_kinematic_pairs, shape_pairs_max,
             max_triangle_pairs, reduce_contacts, check_matching(contact_matching), contact_matching_pos_threshold,
-            contact_matching_normal_dot_threshold, contact_report, speculative_contact_gap_max or 0.0,
+            contact_matching_normal_dot_threshold, contact_report, speculative_contact_gap_max,
         )  # fmt: skip
         self._tables = model_tables(model)
         self._recorder = Recorder(model.device)
@@ -193,7 +194,7 @@ class CollisionPipeline:
             contacts: Buffer; its rows are replaced.
             soft_contact_margin: Detection gap of particles in this pass [m]; None takes the pipeline's.
             soft_self_contact: Must be False: contacts of a surface with itself belong to the solver (``particle_enable_self_contact``).
-            dt: Time step that follows [s], for ``speculative_contact_gap_max``.
+            dt: Time step that follows [s], for ``speculative_contact_gap_max``; None takes ``contacts.rigid_lookahead``.
 
         Raises:
             ValueError: A distance or time is negative, or the buffer was made for another kind of matching.
@@ -208,6 +209,7 @@ class CollisionPipeline:
                 "CollisionPipeline.collide(soft_self_contact=True): the solver finds contacts of a surface with itself; make it with "
                 "particle_enable_self_contact=True"
             )
+        dt = contacts.rigid_lookahead if dt is None else dt
         self._check_buffer(contacts)
         self._wait()
         contacts.soft_contact_surface = self._detect_facets is not None

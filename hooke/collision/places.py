@@ -19,18 +19,22 @@ __all__ = ["Moving", "Places", "ShapeFilter", "boxes_meet", "is_idle", "make_fil
 COLLIDE_SHAPES = wp.constant(int(ShapeFlags.COLLIDE_SHAPES))
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
 FAR = wp.constant(3.0e37)
+WHIP = wp.constant(1.5)
+"""Speed of the far end of a thin rod after its other end was stopped, relative to that before: the most that an impact makes of it."""
 ROUNDING = wp.constant(4.0 / 2.0**23)
 """Part of its distance from the origin by which a box is made larger."""
 
 
 @wp.struct
 class Moving:
-    """Where bodies are, and how far a pass looks ahead: in the time ``dt`` [s] a shape moves at most ``most`` [m], for what detection is
-    concerned. Velocities are read only if that is positive.
+    """Where bodies are, and how far a pass looks ahead: to where shapes may be after the time ``dt`` [s], read with velocities and
+    ``gravity`` only if it is positive. With a positive ``most`` [m] gaps grow by that way, at most so far; else to that way, if they
+    are smaller.
     """
 
     body_q: wp.array(dtype=wp.transform)
     body_qd: wp.array(dtype=wp.spatial_vector)
+    gravity: wp.array(dtype=wp.vec3)
     dt: wp.float32
     most: wp.float32
 
@@ -187,12 +191,23 @@ def plane_meets(p: int, s: int, shapes: Shapes, places: Places):
 
 
 @wp.func
+def world_of(world: int, count: int):
+    """Where the entry of a world is in an array over worlds, of which the last of ``count`` is for what belongs to none."""
+    return wp.where(world < 0, count - 1, world)
+
+
+@wp.func
 def way_of(s: int, b: int, moving: Moving, shapes: Shapes, bodies: Bodies):
-    """What a shape on body ``b`` may move in the time to look ahead: no point of it is faster."""
+    """How much farther than its gap a pass looks from a shape on body ``b``, of which no point is faster than what is taken here."""
     twist = moving.body_qd[b]
     arm = wp.transform_get_translation(shapes.transform[s]) - bodies.com[b]
     fastest = wp.length(wp.spatial_top(twist)) + wp.length(wp.spatial_bottom(twist)) * (wp.length(arm) + shapes.collision_radius[s])
-    return wp.min(moving.most, moving.dt * fastest)
+    way = moving.dt * fastest
+    if moving.most > 0.0:
+        return wp.min(moving.most, way)
+    if bodies.inv_mass[b] > 0.0:
+        way = WHIP * way + moving.dt * moving.dt * wp.length(moving.gravity[world_of(bodies.world[b], moving.gravity.shape[0])])
+    return wp.max(way - shapes.gap[s], 0.0)
 
 
 @wp.kernel(enable_backward=False)
@@ -208,7 +223,7 @@ def place_shapes(work: Work, shapes: Shapes, bodies: Bodies, pairs: ShapeFilter,
             arm = wp.quat_rotate(wp.transform_get_rotation(moving.body_q[b]), base)
             base = wp.transform_get_translation(moving.body_q[b])
             rotation = wp.transform_get_rotation(moving.body_q[b]) * rotation
-            if moving.most > 0.0:
+            if moving.dt > 0.0:
                 ahead = way_of(s, b, moving, shapes, bodies)
         places.base[s] = base
         places.arm[s] = arm

@@ -59,7 +59,7 @@ class RigidOptions:
     contact_matching_pos_threshold: float = 5.0e-4
     contact_matching_normal_dot_threshold: float = 0.995
     contact_report: bool = False
-    speculative_contact_gap_max: float = 0.0
+    speculative_contact_gap_max: float | None = None
 
 
 class RigidContacts:
@@ -261,8 +261,9 @@ class RigidContacts:
         return self._shapes.version, self._bodies.version, self._ahead(dt), sizes
 
     def _ahead(self, dt: float | None) -> tuple[float, float]:
+        """How long, and how far at most, a pass looks ahead; 0 for the second is as far as shapes move."""
         most = self.options.speculative_contact_gap_max
-        return (0.0, 0.0) if dt is None or most <= 0.0 else (dt, most)
+        return (0.0, 0.0) if not dt or most == 0.0 else (dt, most or 0.0)
 
     def prepare(self, state: State, dt: float | None, captured: bool, recorder: Any) -> None:
         """Sort the shapes if it is time: every so many passes, and in a capture always. Launches outside of any recording."""
@@ -287,7 +288,8 @@ class RigidContacts:
         recorder.alone(wp.utils.array_scan, self._touched.number, self._touched.end)
 
     def _place(self, state: State, dt: float | None, recorder: Any) -> None:
-        self._moving.dt, self._moving.most = self._ahead(dt)
+        self._moving.dt, self._moving.most = self._ahead(None if state.body_qd is None else dt)
+        self._moving.gravity = self.model.gravity
         self._moving.body_q = self._no_bodies if state.body_q is None else state.body_q
         self._moving.body_qd = self._no_twists if state.body_qd is None else state.body_qd
         inputs = [self._shapes.struct, self._bodies.struct, self._filters, self._moving]

@@ -4,10 +4,10 @@ All points at distance r from the segment between (0, 0, -h) and (0, 0, h). With
 
     d = |p - c| - r,    n = (p - c) / |p - c|;    on the segment +X is taken.
 
-Mass: a cylinder of height 2h, m_c = 2 pi r^2 h, and two half balls, together m_s = 4/3 pi r^3, whose centres of mass lie 3/8 r
-beyond the ends:
+Mass: a cylinder of height 2h, m_c = 2 pi r^2 h, and half balls, m_b = 2/3 pi r^3 each, whose centres of mass lie 3/8 r beyond the ends,
 
-    I_zz = m_c r^2/2 + 2/5 m_s r^2,    I_xx = m_c (r^2/4 + h^2/3) + m_s (2/5 r^2 + h^2 + 3/4 h r).
+    cylinder    I_zz = m_c r^2/2,     I_xx = m_c (r^2/4 + h^2/3)
+    half ball   I_zz = 2/5 m_b r^2,   I_xx = (2/5 - (3/8)^2) m_b r^2    about its own centre of mass.
 """
 
 from __future__ import annotations
@@ -33,16 +33,20 @@ def bounds(scale, source=None):
     return -half, half
 
 
-def mass_properties(scale, source=None, density=1.0, thickness=None):
+def mass_properties(scale, source=None, density=1.0, thickness=None, caps=(True, True)):
+    """As of every shape; ``caps`` says whether the half balls at -h and at h are there (segments of a rod share theirs)."""
     radius, h = sizes(scale, 2, "capsule")
 
     def solid(inset: float) -> MassProperties:
         r = radius - inset
-        cylinder = 2.0 * np.pi * r**2 * h
-        ball = 4.0 / 3.0 * np.pi * r**3
-        along = 0.5 * cylinder * r**2 + 0.4 * ball * r**2
-        across = cylinder * (0.25 * r**2 + h**2 / 3.0) + ball * (0.4 * r**2 + h**2 + 0.75 * h * r)
-        return MassProperties(cylinder + ball, np.zeros(3), np.diag((across, across, along)))
+        cylinder, ball = 2.0 * np.pi * r**2 * h, 2.0 / 3.0 * np.pi * r**3
+        across = cylinder * (0.25 * r**2 + h**2 / 3.0)
+        total = MassProperties(cylinder, np.zeros(3), np.diag((across, across, 0.5 * cylinder * r**2)))
+        for side, there in zip((-1.0, 1.0), caps, strict=True):
+            if there:
+                moments = ball * r**2 * np.array([0.4 - 0.375**2, 0.4 - 0.375**2, 0.4])
+                total = total + MassProperties(ball, np.array([0.0, 0.0, side * (h + 0.375 * r)]), np.diag(moments))
+        return total
 
     return solid_or_hollow(solid, radius, density, thickness)
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from hooke.data.table import Rows
+from hooke.geometry import capsule
+from hooke.geometry.kind import GeoType
 from hooke.geometry.rod import Rod
 from hooke.joints import JointType
 from hooke.model.config import JointDofConfig, ShapeConfig
@@ -66,6 +68,7 @@ class RodMethods:
     """Cable and rod joints, rods and graphs of rods."""
 
     _tables: dict[str, Rows]
+    _add_mass: Any
 
     def add_joint_cable(
         self, parent: int, child: int, *, parent_xform: Any = None, child_xform: Any = None, stretch_stiffness: float | None = None,
@@ -173,6 +176,9 @@ class RodMethods:
     ) -> tuple[list[int], list[int]]:  # fmt: skip
         """Add a rod: a capsule for every segment, +Z along it, and an elastic joint between neighbours.
 
+        A segment has the mass of its cylinder, and of the half ball at an end where the rod ends, so that the whole has that of its
+        density times its volume, whatever the number of segments. Capsules of neighbours overlap, their masses do not.
+
         With ``rod`` the joints are rod joints (:meth:`add_joint_rod`), and every connected part gets a free joint to the world. With
         ``positions`` they are cable joints (:meth:`add_joint_cable`), and the first body has none.
 
@@ -195,7 +201,8 @@ class RodMethods:
             label: Prefix of labels: ``{label}_edge_body_{i}``, ``_edge_capsule_{i}``, ``_cable_{n}``, ``_articulation``.
             wrap_in_articulation: Put the joints of every connected part into an articulation.
             color: Colour of the capsules.
-            body_frame_origin: "start" or "com": where on its segment a body's frame is; None is "com" for ``rod``, else "start".
+            body_frame_origin: "start" or "com", the middle: where on its segment a body's frame is; None is "com" for ``rod``, else
+                "start". The centre of mass is the middle, of segments with one half ball a little beyond it.
             junction_collision_filter: Segments that meet where three or more do, do not collide, even if no joint connects them.
 
         Returns:
@@ -304,6 +311,11 @@ class RodMethods:
     def _add_segments(self, plan: _Plan, cfg: Any, color: Any) -> list[int]:
         """A body with a capsule for every segment."""
         rod, bodies = plan.rod, []
+        cfg = (self.default_shape_cfg if cfg is None else cfg).copy()
+        cfg.validate(GeoType.CAPSULE)
+        density, thickness = cfg.density, None if cfg.is_solid else cfg.margin
+        cfg.density = 0.0  # a capsule would count its caps
+        ends = (np.bincount(rod.edges.reshape(-1), minlength=rod.point_count)[rod.edges] == 1) & (not rod.closed)
         radius = 0.1 if rod.radius is None else rod.radius
         along = quat_rotate(rod.quaternions, np.array([0.0, 0.0, 1.0]))
         middles = 0.5 * (rod.points[rod.edges[:, 0]] + rod.points[rod.edges[:, 1]])
@@ -315,6 +327,9 @@ class RodMethods:
                 body, xform=(0.0, 0.0, offset, 0.0, 0.0, 0.0, 1.0), radius=radius, half_height=half, cfg=cfg, color=color,
                 label=plan.name(f"edge_capsule_{k}"),
             )  # fmt: skip
+            if density > 0.0:
+                mass = capsule.mass_properties((radius, half, 0.0), density=density, thickness=thickness, caps=ends[k])
+                self._add_mass(body, mass.transformed((0.0, 0.0, offset, 0.0, 0.0, 0.0, 1.0)))
             bodies.append(body)
         return bodies
 

@@ -68,6 +68,8 @@ class Contacts:
     Attributes:
         lookahead: Time [s] by which a collision pass sees what approaches earlier; 0.0. A step of a solver with self-contact sets it
             to its own length, for the passes that follow.
+        rigid_lookahead: Time [s] by which a pass sees shapes that approach each other earlier, unless it is told a time step; 0.0. A step
+            of SolverVBD with dynamic bodies sets it to its own length, for the passes that follow.
         contact_counters: int32 (4,): rigid rows found, soft rows found, and what a pass in a capture had no room for in the pipeline's
             own buffers: if the third is not 0, rigid rows are missing.
         contact_generation: int32 (1,): grows with every pass and every :meth:`clear`; wraps to 0 after 2^31 - 1.
@@ -125,6 +127,7 @@ class Contacts:
         self.clear_buffers = clear_buffers
         self.soft_contact_surface = False
         self.lookahead = 0.0
+        self.rigid_lookahead = 0.0
         self.requested_attributes = set(requested_attributes or ())
         self.contact_counters = wp.zeros(4, dtype=wp.int32, device=self.device)
         self.contact_generation = wp.zeros(1, dtype=wp.int32, device=self.device)

@@ -27,8 +27,7 @@ def cantilever_cable(radii: tuple[float, ...] = (0.001, 0.002, 0.004), segments:
     step = length / (segments - 0.5)
     along = (np.arange(segments + 1) - 0.5) * step
     for k, radius in enumerate(radii):
-        solid = 1140.0 / (1.0 + 4.0 * radius / (3.0 * step))  # the caps of capsules overlap
-        nylon = ShapeConfig(density=solid, mu=0.3, collision_group=0)
+        nylon = ShapeConfig(density=1140.0, mu=0.3, collision_group=0)
         y = 0.08 * (k - 0.5 * (len(radii) - 1))
         points = np.stack([along, np.full_like(along, y), np.full_like(along, 0.6)], axis=1)
         rod = Rod(points, radius=radius, youngs_modulus=2.5e9, poissons_ratio=0.4)

@@ -37,7 +37,7 @@ from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
 from hooke.solvers.vbd.lane_patches import make_lane_member_kernel, make_lane_share_kernel
 from hooke.solvers.vbd.lanes import begin_kernel, make_lane_kernels, make_touched_kernel
-from hooke.solvers.vbd.link_forces import make_link_kernels
+from hooke.solvers.vbd.link_forces import make_link_kernels, make_push
 from hooke.solvers.vbd.patch_sweep import make_member_kernel, make_share_kernel
 from hooke.solvers.vbd.separation import make_limit_kernel
 from hooke.solvers.vbd.vertices import make_vertex_kernels
@@ -108,6 +108,7 @@ FACTORIES = {
     "hooke.solvers.vbd.link_forces.make_link_kernels": lambda: [
         kernel for law in FRICTION_LAWS for kernel in make_link_kernels(tuple(e for e in ELEMENTS if e is not ATTACHMENT), law)
     ],
+    "hooke.solvers.vbd.link_forces.make_push": lambda: [make_push(law) for law in FRICTION_LAWS],
     "hooke.solvers.vbd.patch_sweep.make_member_kernel": lambda: [make_member_kernel(law) for law in FRICTION_LAWS],
     "hooke.solvers.vbd.patch_sweep.make_share_kernel": lambda: make_share_kernel(ELEMENTS),
     "hooke.solvers.vbd.separation.make_limit_kernel": lambda: [make_limit_kernel(kind) for kind in PAIR_KINDS],

@@ -361,12 +361,37 @@ def test_speculative_gap():
     model = b.finalize(device="cpu")
     state = model.state()
     state.body_qd.assign(np.array([[0.0, 0.0, -30.0, 0.0, 0.0, 0.0]]))
-    for most, dt, found in ((None, 0.05, 0), (2.0, None, 0), (2.0, 0.05, 1), (2.0, 0.01, 0), (0.5, 0.05, 0)):
+    for most, dt, found in (
+        (0.0, 0.05, 0), (None, None, 0), (None, 0.05, 1), (None, 0.02, 0), (2.0, None, 0), (2.0, 0.05, 1), (2.0, 0.01, 0), (0.5, 0.05, 0),
+    ):  # fmt: skip
         for name in ("nxn", "sap", "explicit"):
             pipeline = CollisionPipeline(model, speculative_contact_gap_max=most, broad_phase=name)
             contacts = pipeline.contacts()
             pipeline.collide(state, contacts, dt=dt)
             assert contacts.rigid_contact_count.numpy()[0] == found, (most, dt, name)
+            contacts.rigid_lookahead = dt or 0.0
+            pipeline.collide(state, contacts)
+            assert contacts.rigid_contact_count.numpy()[0] == found, (most, dt, name)
+
+
+def test_a_pass_looks_as_far_as_the_gap_or_the_motion():
+    """A sphere with a gap of 5 cm, 20 cm above the ground. In 0.1 s gravity moves it by 10 cm at most; the rest is 1.5 times speed
+    or spin."""
+    b = ModelBuilder()
+    b.rigid_gap = 0.05
+    body = b.add_body(xform=(0.0, 0.0, 0.3, *UPRIGHT))
+    b.add_shape_sphere(body, radius=0.1)
+    b.add_ground_plane(cfg=ShapeConfig(gap=0.0))
+    model = b.finalize(device="cpu")
+    model.set_gravity((0.0, 0.0, -10.0))
+    pipeline, state = CollisionPipeline(model), model.state()
+    contacts = pipeline.contacts()
+    cases = [(0.0, 0.0, 0.1, 0), (0.6, 0.0, 0.1, 0), (0.7, 0.0, 0.1, 1), (-0.7, 0.0, 0.1, 1), (0.7, 0.0, 0.05, 0)]
+    cases += [(0.0, 3.5, 0.1, 0), (0.0, 7.0, 0.1, 1), (0.0, 0.0, 0.15, 1), (0.7, 0.0, 0.0, 0)]
+    for speed, spin, dt, found in cases:
+        state.body_qd.assign(np.array([[0.0, 0.0, speed, spin, 0.0, 0.0]]))
+        pipeline.collide(state, contacts, dt=dt)
+        assert contacts.rigid_contact_count.numpy()[0] == found, (speed, spin, dt)
 
 
 def test_conveniences_and_publishing():

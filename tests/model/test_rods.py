@@ -194,7 +194,8 @@ def test_a_rod_of_rod_joints():
     np.testing.assert_allclose(b.joint_X_p.array[1:, :3], [(0, 0, 0.5)] * 2)
     np.testing.assert_allclose(b.joint_X_c.array[1:, :3], [(0, 0, -0.5), (0, 0, -1)])
     np.testing.assert_allclose(b.shape_scale.array, [(0.05, 0.5, 0), (0.05, 0.5, 0), (0.05, 1, 0)])
-    np.testing.assert_allclose(b.body_mass, [8.377580667, 8.377580667, 16.231562535], rtol=1e-6)
+    cylinder, cap = 1000.0 * np.pi * 0.05**2, 1000.0 * 2.0 / 3.0 * np.pi * 0.05**3
+    np.testing.assert_allclose(b.body_mass, [cylinder + cap, cylinder, 2.0 * cylinder + cap], rtol=1e-9)
     np.testing.assert_allclose(
         b.joint_target_ke.array[6:12], [2718.68595, 2718.68595, 7853.981634, 4.9087385, 4.9087385, 3.7759527], rtol=1e-7
     )
@@ -214,7 +215,9 @@ def test_a_rod_of_cable_joints():
     assert (bodies, joints) == ([0, 1, 2], [0, 1])
     assert b.joint_type == [JointType.CABLE] * 2 and b.joint_articulation == [0, 0]
     np.testing.assert_allclose(b.body_q.array[:, :3], BENT[:3], atol=1e-9)
-    np.testing.assert_allclose(b.body_com.array, [(0, 0, 0.5), (0, 0, 0.5), (0, 0, 1)], atol=1e-9)
+    cap = 2.0 / 3.0 * 0.05  # length of rod that weighs as much as the half ball at an end
+    first, last = (0.5 - cap * 0.375 * 0.05) / (1.0 + cap), (2.0 + cap * (2.0 + 0.375 * 0.05)) / (2.0 + cap)
+    np.testing.assert_allclose(b.body_com.array, [(0, 0, first), (0, 0, 0.5), (0, 0, last)], atol=1e-9)
     np.testing.assert_allclose(b.joint_X_p.array[:, :3], [(0, 0, 1)] * 2)
     np.testing.assert_allclose(b.joint_X_c.array[:, :3], 0.0, atol=1e-12)
     assert b.joint_target_ke == [2, 4] * 2 and b.joint_target_kd == [3, 5] * 2
@@ -244,6 +247,50 @@ def test_closed_rods(spelling):
     if spelling == "rod":
         check_joint_poses(model, tolerance=1e-5)
         np.testing.assert_allclose(model.joint_rest_q.numpy()[-7:-4], 0.0)
+
+
+def whole(b, bodies):
+    """Mass, centre and inertia about it of several bodies together, in world axes."""
+    q, m = b.body_q.array[bodies], b.body_mass.array[bodies]
+    centres = q[:, :3] + [quat_rotate(p[3:], c) for p, c in zip(q, b.body_com.array[bodies])]
+    centre = m @ centres / m.sum()
+    inertia = np.zeros((3, 3))
+    for k, (arm, pose_k) in enumerate(zip(centres - centre, q)):
+        turn = np.column_stack([quat_rotate(pose_k[3:], axis) for axis in np.eye(3)])
+        inertia += turn @ b.body_inertia.array[bodies[k]] @ turn.T + m[k] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return m.sum(), centre, inertia
+
+
+@pytest.mark.parametrize("origin", ["start", "com"])
+@pytest.mark.parametrize("cfg", [ShapeConfig(density=800.0), ShapeConfig(density=800.0, is_solid=False, margin=0.02)])
+def test_a_straight_rod_weighs_what_one_capsule_does(cfg, origin):
+    """Whatever the number of segments: mass, centre and inertia are those of the whole; the caps within do not count."""
+    for segments in (2, 5, 20):
+        b = ModelBuilder()
+        points = np.linspace((0.0, 1.0, 0.0), (2.0, 1.0, 0.0), segments + 1)
+        bodies, _ = b.add_rod(points, radius=0.1, cfg=cfg, body_frame_origin=origin)
+        one = b.add_body(xform=(1.0, 1.0, 0.0, *wp.quat_from_axis_angle(wp.vec3(0.0, 1.0, 0.0), float(np.pi / 2))))
+        b.add_shape_capsule(one, radius=0.1, half_height=1.0, cfg=cfg)
+        for found, expected in zip(whole(b, bodies), whole(b, [one])):
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+        assert cfg.density == 800.0
+
+
+def test_masses_of_rings_and_graphs():
+    """A ring has no ends; of a star of three edges every edge has one, and its node no half ball at all."""
+    density, r = 1000.0, 0.1
+    cylinder, cap = density * np.pi * r**2, density * 2.0 / 3.0 * np.pi * r**3
+    b = ModelBuilder()
+    ring, _ = b.add_rod(SQUARE, radius=r, closed=True)
+    np.testing.assert_allclose(b.body_mass.array[ring], np.sqrt(2.0) * cylinder, rtol=1e-9)
+    loop, _ = b.add_rod_graph(SQUARE[:4], [(0, 1), (1, 2), (2, 3), (3, 0)], radius=r, wrap_in_articulation=False)
+    np.testing.assert_allclose(b.body_mass.array[loop], np.sqrt(2.0) * cylinder, rtol=1e-9)
+    star, _ = b.add_rod_graph([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 1), (2, 0), (0, 3)], radius=r)
+    np.testing.assert_allclose(b.body_mass.array[star], cylinder + cap, rtol=1e-9)
+    middle = (0.5 + cap / cylinder * (1.0 + 0.375 * r)) / (1.0 + cap / cylinder)
+    np.testing.assert_allclose(b.body_com.array[star, 2], [middle, 1.0 - middle, middle], rtol=1e-9)
+    light, _ = b.add_rod(BENT, cfg=ShapeConfig(density=0.0))
+    assert not b.body_mass.array[light].any()
 
 
 def test_options_of_rods():

@@ -213,12 +213,3 @@ def test_what_does_not_fit_is_refused():
     builder.add_attachment_particle_body(0, -1, stiffness=-1.0)
     with pytest.raises(ValueError, match=r"attachment particle body 0: attachment_particle_body_stiffness is -1\.0 N/m"):
         builder.finalize(device="cpu")
-
-
-def test_the_documented_formulation_refuses_dynamic_bodies():
-    builder = hooke.ModelBuilder()
-    arm = builder.add_body(label="arm", mass=1.0, inertia=np.eye(3))
-    add_points(builder, [(0.0, 0.0, 0.0)], 1.0)
-    builder.add_attachment_particle_body(0, arm)
-    with pytest.raises(NotImplementedError, match=r"body 'arm' \(index 0\) is dynamic, and a particle is attached"):
-        SolverVBD(finalize(builder), rigid_compliant_alm=False)

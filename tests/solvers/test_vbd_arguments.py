@@ -201,17 +201,6 @@ def test_particles_of_one_colour_that_share_an_element():
         SolverVBD(model)
 
 
-def test_dynamic_body_is_named_by_label_and_index():
-    builder = hooke.ModelBuilder()
-    add_points(builder, [(0.0, 0.0, 0.0)])
-    builder.add_shape_box(builder.add_body(label="lift", is_kinematic=True), hx=0.1, hy=0.1, hz=0.1)
-    builder.add_shape_box(builder.add_body(label="arm"), hx=0.1, hy=0.1, hz=0.1)
-    model = finalize(builder)
-    with pytest.raises(NotImplementedError, match=r"'arm' \(index 1\)"):
-        SolverVBD(model, rigid_compliant_alm=False)
-    SolverVBD(model, integrate_with_external_rigid_solver=True)
-
-
 @pytest.mark.parametrize("dt", [0.0, -0.01, float("nan"), float("inf")])
 def test_time_step_must_be_positive_and_finite(model, dt):
     solver, a, b = SolverVBD(model), model.state(), model.state()

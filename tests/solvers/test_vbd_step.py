@@ -274,12 +274,13 @@ def test_elements_that_begin_to_act_are_like_those_of_a_new_solver(way):
 def test_notice_checks_bodies_and_colours_again():
     builder = hooke.ModelBuilder()
     add_points(builder, [(0.0, 0.0, 0.0)])
-    builder.add_shape_box(builder.add_body(label="cart", is_kinematic=True, mass=1.0, inertia=np.eye(3)), hx=0.1, hy=0.1, hz=0.1)
+    builder.add_shape_box(builder.add_body(label="cart", is_kinematic=True, mass=1.0), hx=0.1, hy=0.1, hz=0.1)
     model = finalize(builder)
-    solver = SolverVBD(model, rigid_compliant_alm=False)
+    model.body_inertia.zero_()
+    solver = SolverVBD(model)
     model.body_flags.assign([int(hooke.BodyFlags.DYNAMIC)])
     solver.notify_model_changed(ModelFlags.TENDON_PROPERTIES)
-    with pytest.raises(NotImplementedError, match="'cart'"):
+    with pytest.raises(ValueError, match="'cart'"):
         solver.notify_model_changed(ModelFlags.BODY_PROPERTIES)
     model.particle_color_groups = []
     with pytest.raises(ValueError, match="color"):

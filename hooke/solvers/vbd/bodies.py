@@ -45,7 +45,10 @@ class RigidBodies:
     Attributes:
         hard: Which slots (linear, angular) of every joint are hard, int (joints, 2).
         contacts: The contacts between bodies.
+        documented: Whether this is the formulation of the documented page.
     """
+
+    documented = False
 
     def __init__(self, model: Any, tables: dict[str, Any], workspace: Workspace, options: dict[str, Any], recorder: Any):
         self._model, self._tables, self._workspace, self._recorder = model, tables, workspace, recorder
@@ -156,6 +159,11 @@ class RigidBodies:
     def hold_history(self, update: bool) -> None:
         """Whether the next step takes rows anew; here every step does, and finds what it kept of them."""
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether this step goes on with the rows of the step before as they are."""
+        return False
+
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
         values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
@@ -171,8 +179,7 @@ class RigidBodies:
 
     def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
         self.enter(state, dt)
-        self.meet(contacts, dt)
-        self.predict(state, control, contacts, self._touching(contacts).first, dt)
+        self.predict(state, control, contacts, self.meet(contacts, dt), dt)
 
     def enter(self, state: Any, dt: float) -> None:
         """Where the bodies start."""
@@ -197,6 +204,9 @@ class RigidBodies:
         inputs = [bodies.struct, self._model.gravity, force, self._first, self._source, self._memory.applied, touching, dt]
         launch(predict_bodies, bodies.count, inputs, [self._motion])
         self.contacts.bounce(contacts, self._motion, dt)
+
+    def locate(self) -> None:
+        """Ways and turns to where the bodies are now: in this formulation they always are."""
 
     def _touching(self, contacts: Any) -> BodyContacts:
         """The rows of a step."""

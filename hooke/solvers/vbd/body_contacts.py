@@ -5,7 +5,7 @@ from the centres of mass to that point, both at the start, and rotation vectors 
 
     u = (d_1 + phi_1 x r_1) - (d_0 + phi_0 x r_0),     penetration C = -(g + n . u)                                      (1)
 
-and is pushed by
+where what the turns add to second order and beyond counts as far as it closes the row (:func:`bent_in`), and is pushed by
 
     f_n = max(0, lambda_n + k (C - aim)),     f_t = w min(1, mu f_n / |w|),     w = lambda_t - k_t u_t                   (2)
 
@@ -63,13 +63,14 @@ class BodyContacts:
     """Rows of a step, and from ``first[b]`` on in ``row`` those of body b, in increasing order.
 
     ``live`` are the ``number[0]`` rows that may act in the step, in no order.
-    Of rows: ``body`` is (-1, -1) for one without effect; ``mass`` is what a row moves, ``reach`` the way that it may close in the step,
-    ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of the groupings it is
-    within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same without its bounds,
-    ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a solve takes for it.
-    ``state`` is the piece of (2), ``hoped`` the force that the last solve ended with, ``changed`` whether the piece is another one than
-    that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that the last
-    iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the load.
+    Of rows: ``body`` is (-1, -1) for one without effect; ``core`` how far inside of both bodies, from where they meet, the points are that
+    turn with them, round shapes and margins being the same from all sides; ``mass`` is what a row moves, ``reach`` the way that it may
+    close in the step, ``blow`` a force that surely stops that, ``began`` the size of the multiplier at the start; ``inside`` the bits of
+    the groupings it is within one group of, and NEAR. ``force`` is the multiplier, ``load`` the force (2) on body 1, ``trial`` the same
+    without its bounds, ``push`` with the stiffnesses ``along`` and ``across`` the normal, and ``drag`` in the direction ``slide``, what a
+    solve takes for it. ``state`` is the piece of (2), ``hoped`` the force that the last solve ended with, ``changed`` whether the piece is
+    another one than that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that
+    the last iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the load.
 
     Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
     that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before,
@@ -80,6 +81,7 @@ class BodyContacts:
     normal: wp.array(dtype=wp.vec3)
     lever0: wp.array(dtype=wp.vec3)
     lever1: wp.array(dtype=wp.vec3)
+    core: wp.array(dtype=wp.vec2)
     gap: wp.array(dtype=wp.float32)
     aim: wp.array(dtype=wp.float32)
     mass: wp.array(dtype=wp.float32)
@@ -166,6 +168,29 @@ def moved_point(motion: BodyMotion, b: int, lever: wp.vec3):
 
 
 @wp.func
+def bend_of_way(motion: BodyMotion, b: int, lever: wp.vec3, n: wp.vec3):
+    """By how much farther along n a turn takes a point than d + phi x r does."""
+    bend = float(0.0)
+    if b >= 0:
+        turn = wp.where(motion.turn[b][3] < 0.0, -1.0, 1.0) * motion.turn[b]
+        u = wp.vec3(turn[0], turn[1], turn[2])
+        w = wp.cross(u, lever)
+        bend = 2.0 * wp.dot(n, wp.cross(u, w) - (wp.length_sq(u) / (1.0 + turn[3])) * w)
+    return bend
+
+
+@wp.func
+def bent_in(contacts: BodyContacts, motion: BodyMotion, r: int):
+    """By how much turns close a row more than in (2), not positive.
+
+    Of what lies in front of a body that turns, a part comes in later, so where turns open a row it stays as it is in (2).
+    """
+    pair, n, core = contacts.body[r], contacts.normal[r], contacts.core[r]
+    one = bend_of_way(motion, pair[1], contacts.lever1[r] + core[1] * n, n)
+    return wp.min(one, 0.0) - wp.max(bend_of_way(motion, pair[0], contacts.lever0[r] - core[0] * n, n), 0.0)
+
+
+@wp.func
 def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: int, dt: float):
     """(2) where the bodies are before iteration ``number``.
 
@@ -177,6 +202,7 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
     found = ContactForce()
     pair, n, held = contacts.body[r], contacts.normal[r], contacts.force[r]
     u = moved_point(motion, pair[1], contacts.lever1[r]) - moved_point(motion, pair[0], contacts.lever0[r])
+    u += bent_in(contacts, motion, r) * n
     un, held_n = wp.dot(n, u), wp.dot(n, held)
     k = contacts.stiffness[r]
     fn = held_n - k * (contacts.gap[r] + un + contacts.aim[r])

@@ -169,42 +169,23 @@ def idle_on_page(model: Any, types: np.ndarray, dofs: dict[str, Any]) -> list[st
     return found + (["target_mode"] if (ignored & ~np.isin(types[owner], _ELASTIC)).any() else [])
 
 
-def meets_particles(tables: dict[str, Any], solved: bool) -> bool:
-    """Whether particles may touch dynamic bodies, or are attached to them.
-
-    Args:
-        tables: Tables of the model.
-        solved: Whether that is solved in the formulation that was chosen.
-
-    Raises:
-        NotImplementedError: They may, and it is not.
-    """
+def meets_particles(tables: dict[str, Any]) -> bool:
+    """Whether particles may touch the shapes of dynamic bodies, or are attached to them."""
     if not tables["particle"].count:
         return False
     arrays = tables["body"].arrays
     dynamic = ((arrays["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (arrays["inv_mass"].numpy() > 0.0)
-    for what, bodies in _touching(tables):
-        hit = bodies[(bodies >= 0)]
-        hit = hit[dynamic[hit]]
-        if len(hit) and not solved:
-            raise NotImplementedError(
-                f"SolverVBD(rigid_compliant_alm=False): body {arrays['label'][hit[0]]!r} (index {hit[0]}) is dynamic, and {what}, but "
-                "the documented formulation does not couple particles with dynamic bodies; leave the default True, pass "
-                "is_kinematic=True, or switch has_particle_collision off for its shapes"
-            )
-        if len(hit):
-            return True
-    return False
+    return any(dynamic[bodies[bodies >= 0]].any() for bodies in _touching(tables))
 
 
-def _touching(tables: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
-    """Bodies that particles may act on, and how."""
+def _touching(tables: dict[str, Any]) -> list[np.ndarray]:
+    """Bodies that particles may act on."""
     found = []
     if tables["shape"].count:
         shapes = tables["shape"].arrays
         meets = (shapes["flags"].numpy() & int(ShapeFlags.COLLIDE_PARTICLES)) != 0
-        found.append(("particles may touch its shapes", shapes["body"].numpy()[meets]))
+        found.append(shapes["body"].numpy()[meets])
     held = tables["attachment_particle_body"]
     if held.count:
-        found.append(("a particle is attached to it", held.arrays["body"].numpy()))
+        found.append(held.arrays["body"].numpy())
     return found

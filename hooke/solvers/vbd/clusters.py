@@ -354,19 +354,81 @@ def order_group(
     """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
 
 
+@wp.func
+def place_in(known: Islands, contacts: BodyContacts, islands: Islands, first: int, last: int):
+    """Where a group begins in the first grouping, if it is the same there, else -1.
+
+    A group that no row connects to others comes of the same rows in both groupings. Its first node is a body: joints follow.
+    """
+    start = int(-1)
+    for n in range(first, last):
+        b = islands.item[n]
+        if b >= 0:
+            if contacts.lone[b] != 0:
+                at = known.node_of_body[b]
+                start = wp.where(start < 0, at, wp.min(start, at))
+    return start
+
+
+@wp.func
+def moved_block(block: int, by: int):
+    """A block of an end, or -2 minus one that is transposed, or -1 for none."""
+    return wp.where(block >= 0, block + by, wp.where(block == -1, -1, block - by))
+
+
+@wp.func
+def copy_ends(known: Islands, islands: Islands, j: int, by: int):
+    """The blocks of a joint or, beyond the joints, a mimic."""
+    count = islands.child.shape[0]
+    if j < count:
+        islands.child[j] = moved_block(known.child[j], by)
+        islands.parent[j] = moved_block(known.parent[j], by)
+    else:
+        for e in range(4 * (j - count), 4 * (j - count) + 4):
+            islands.mimic[e] = moved_block(known.mimic[e], by)
+
+
+@wp.func
+def copy_group(known: Islands, islands: Islands, start: int, first: int, last: int, blocks: int, pairs: int):
+    """The elimination of a group, which begins at ``start`` in another grouping."""
+    by = first - start
+    for n in range(first, last):
+        m = n - by
+        item, e, end, t = known.item[m], known.block[m], known.block_end[m], known.pair[m]
+        islands.item[n] = item
+        islands.block[n] = e + blocks * by
+        islands.block_end[n] = end + blocks * by
+        islands.pair[n] = t + pairs * by
+        for k in range(e, end):
+            islands.row[k + blocks * by] = known.row[k] + by
+        for k in range(t, t + (end - e) * (end - e - 1) // 2):
+            islands.target[k + pairs * by] = known.target[k] + blocks * by
+        if item >= 0:
+            islands.node_of_body[item] = n
+        else:
+            copy_ends(known, islands, -1 - item, blocks * by)
+
+
 @wp.kernel(enable_backward=False)
 def order_groups(
-    work: Work, joints: Joints, mimics: Mimics, contacts: BodyContacts, part: int, blocks: int, pairs: int, islands: Islands
+    work: Work, joints: Joints, mimics: Mimics, contacts: BodyContacts, part: int, blocks: int, pairs: int, known: Islands,
+    islands: Islands,
 ):  # fmt: skip
-    """The elimination of every group of a grouping."""
+    """The elimination of every group of a grouping; in the second one, of lone groups as in the first, which are ``known``."""
     k = first_item(work, wp.tid())
     while k >= 0:
         if k < islands.count[0]:
-            order_group(
-                islands.first[k], islands.first[k + 1], part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first,
-                contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
-                islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
-            )  # fmt: skip
+            first, last, start = islands.first[k], islands.first[k + 1], int(-1)
+            if part == 2:
+                start = place_in(known, contacts, islands, first, last)
+            if start >= 0:
+                copy_group(known, islands, start, first, last, blocks, pairs)
+            else:
+                order_group(
+                    first, last, part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first, contacts.row,
+                    contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block, islands.block_end, islands.row,
+                    islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
+                )  # fmt: skip
         k = next_item(work, k)
 
 

@@ -163,6 +163,7 @@ def place_row(contacts: BodyContacts, bodies: Bodies, motion: BodyMotion, rows: 
     contacts.lever0[r] = lever0
     contacts.lever1[r] = lever1
     contacts.gap[r] = wp.dot(n, between - (moved_point(motion, b, lever1) - moved_point(motion, a, lever0)))
+    contacts.core[r] = wp.vec2(rows.margin0[r], rows.margin1[r]) + wp.vec2(0.5 * wp.dot(n, between))
 
 
 @wp.func

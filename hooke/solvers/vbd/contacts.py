@@ -21,9 +21,11 @@ from hooke.model.tables import Particles, Shapes
 from hooke.solvers.reset import is_selected
 from hooke.solvers.vbd.workspace import ContactMemory, ContactRows, VertexMotion
 
-__all__ = ["ContactMaterial", "bind_rows", "body_pose", "count_rows", "forget_bodies", "forget_particles", "has_facets", "has_rows",
-           "list_rows", "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows",
-           "row_count"]  # fmt: skip
+__all__ = [
+    "ContactMaterial", "bind_rows", "body_pose", "corners_of", "count_rows", "first_stiffness", "forget_bodies", "forget_particles",
+    "has_facets", "has_rows", "list_rows", "make_contact_kernels", "make_lane_contact", "make_row_contact", "meet_bodies", "ramp_rows",
+    "row_count",
+]  # fmt: skip
 
 
 @wp.struct
@@ -31,7 +33,8 @@ class ContactMaterial:
     """The particles' side of every contact, and the settings of friction and of the ramp.
 
     With anchored friction the grip of a row is the larger of its stiffness and ``hold`` m/dt^2; smoothed, it is ``slip`` dt. A step
-    begins with a stiffness of at most ``start``, and with each iteration it grows by ``beta`` times the penetration.
+    begins with a stiffness of at most ``start``, or, where ``kept`` is 1, with that which its row had, and with each iteration it grows by
+    ``beta`` times the penetration.
     """
 
     ke: wp.float32
@@ -41,6 +44,13 @@ class ContactMaterial:
     slip: wp.float32
     start: wp.float32
     beta: wp.float32
+    kept: wp.float32
+
+
+@wp.func
+def first_stiffness(material: ContactMaterial, stiffness: float, before: float):
+    """The stiffness with which a row of a ``stiffness`` begins a step, if it had another ``before``."""
+    return wp.clamp(material.kept * before, wp.min(stiffness, material.start), stiffness)
 
 
 def has_rows(contacts: Any) -> bool:
@@ -161,7 +171,7 @@ def bind_rows(
             bound.normal[k] = n
             bound.radius[k] = particles.radius[i] + shapes.margin[s]
             stiffness = mix_stiffness(material.ke, shapes.material_ke[s])
-            bound.stiffness[k] = wp.min(stiffness, material.start)
+            bound.stiffness[k] = first_stiffness(material, stiffness, bound.stiffness[k])
             bound.damping[k] = mix_damping(material.kd, shapes.material_kd[s])
             bound.mu[k] = mix_friction(material.mu, shapes.material_mu[s])
             # The grip is not ramped: a contact that sticks hangs on its anchor by the same spring in every iteration and step.

@@ -12,7 +12,7 @@ from hooke.model.contacts import SoftRows, soft_rows
 from hooke.solvers.vbd.bodies import RigidBodies
 from hooke.solvers.vbd.contacts import has_facets, has_rows
 from hooke.solvers.vbd.features import FeatureContacts, places_of
-from hooke.solvers.vbd.link_forces import hold_particles, make_link_kernels, pack_neighbours
+from hooke.solvers.vbd.link_forces import hold_particles, make_link_kernels, make_push, pack_neighbours
 from hooke.solvers.vbd.links import (
     Links,
     begin_links,
@@ -37,6 +37,8 @@ def rigid_part(contacts: Any) -> Any:
 class Coupling:
     """Contacts and attachments between particles and bodies that the solver moves.
 
+    In the documented formulation bodies take what particles exert as if these were held, at their own points, and no particle goes along.
+
     Args:
         tables: Tables of the model.
         workspace: Holds the rows of particles.
@@ -44,6 +46,10 @@ class Coupling:
         bodies: The bodies.
         friction: Name of the friction law.
         recorder: Launches the kernels.
+
+    Attributes:
+        bodies: The bodies.
+        documented: Whether their formulation is that of the documented page.
     """
 
     def __init__(
@@ -52,12 +58,17 @@ class Coupling:
         self._tables, self._workspace, self._sweeps, self._recorder = tables, workspace, sweeps, recorder
         device = recorder.device
         self.bodies, self._motion, self._bodies = bodies, bodies.body_motion, tables["body"].count
+        self.documented = bodies.documented
         self._attachments = tables[ATTACHMENT_TABLE.name]
         self._held = hold_particles(tables, device)
-        kinds, self._chain = pack_neighbours(sweeps.active, tables, device)
-        self._mark, self._judge = make_link_kernels(kinds, friction)
+        if self.documented:
+            self._push = make_push(friction)
+        else:
+            kinds, self._chain = pack_neighbours(sweeps.active, tables, device)
+            self._mark, self._judge = make_link_kernels(kinds, friction)
         # What extrapolates the sweeps does not know where bodies are, and is misled by particles that go along with them.
-        place = places_of(sweeps.particle, tables["particle"].count if sweeps.acceleration is None else 0)
+        together = not self.documented and sweeps.acceleration is None
+        place = places_of(sweeps.particle, tables["particle"].count if together else 0)
         self._place = wp.array(place, dtype=wp.int32, device=device)
         self._nobody = (SoftRows(), FeatureContacts())
         self._links: Any = None
@@ -67,8 +78,8 @@ class Coupling:
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
-        links = [start_movers, begin_links, list_links, sort_links, merge_touching, gather_links, follow_links]
-        return [*links, self._mark, self._judge]
+        links = [begin_links, list_links, sort_links, merge_touching, gather_links, follow_links]
+        return [*links, self._push] if self.documented else [*links, start_movers, self._mark, self._judge]
 
     # ---- room
 
@@ -84,7 +95,7 @@ class Coupling:
         sizes = {"first": size, "filled": size, "touching": size, "carrier": particles, "mark": particles}
         given = {name: wp.zeros(size, dtype=wp.int32, device=device) for name, size in sizes.items()}
         self._count = rows + facets + self._attachments.count
-        counts = {"rows": rows, "facets": facets}
+        counts = {"rows": rows, "facets": facets, "at_surface": int(self.documented)}
         self._links = allocate(Links, self._count, device, **counts, **given)
         self._recorder.forget()
 
@@ -95,14 +106,16 @@ class Coupling:
         self.bodies.enter(state, dt)
 
     def start(self, body_q: wp.array) -> None:
-        """Bodies that move are where the step begins, for rows and points."""
+        """Bodies that move are where the step begins, for rows and points; as documented they began where the step before ended."""
+        if self.documented:
+            return
         inputs = [self._motion, body_q]
         self._recorder.launch(start_movers, self._bodies, inputs, [self._workspace.body_q_prev], grain=FEW)
 
     def begin(self, state: Any, control: Any, contacts: Any, features: FeatureContacts | None, dt: float) -> None:
         """The links of a step, when rows and points are where bodies begin it; and the first guess of the bodies."""
         rigid = self.bodies.meet(rigid_part(contacts), dt)
-        self._list(contacts, features, rigid)
+        self._list(state.body_q, contacts, features, rigid)
         self.bodies.predict(state, control, rigid_part(contacts), self._links.touching, dt)
         self._follow(features)
 
@@ -112,12 +125,13 @@ class Coupling:
         self.bodies.iterate(number, iterations, rigid_part(contacts), dt)
         self._follow(features)
 
-    def _list(self, contacts: Any, features: FeatureContacts | None, rigid: wp.array) -> None:
+    def _list(self, body_q: wp.array, contacts: Any, features: FeatureContacts | None, rigid: wp.array) -> None:
         w, launch, links = self._workspace, self._recorder.launch, self._links
         soft = soft_rows(contacts) if has_rows(contacts) else self._nobody[0]
         facets = features if features is not None and has_facets(contacts) else self._nobody[1]
         self._recorder.alone(links.filled.zero_)
         inputs = [soft, w.rows, facets, self._attachments.struct, self._tables["shape"].struct, w.vertices, self._motion]
+        inputs += [body_q]
         launch(begin_links, self._count, inputs, [links], grain=FEW)
         self._recorder.alone(self._scan)
         launch(list_links, self._count, [], [links], grain=FEW)
@@ -132,15 +146,19 @@ class Coupling:
     def _judge_links(self, features: FeatureContacts | None, dt: float) -> None:
         w, launch, links = self._workspace, self._recorder.launch, self._links
         self._sweeps.store()
-        particles = self._tables["particle"]
-        launch(self._mark, particles.count, [particles.struct, self._held, w.rows, w.vertices, dt], [links])
-        inputs = [particles.struct, self._chain, self._held, w.rows, features or self._nobody[1], w.vertices, dt]
-        launch(self._judge, self._count, inputs, [links])
+        inputs = [self._held, w.rows, features or self._nobody[1], w.vertices, dt]
+        if self.documented:
+            launch(self._push, self._count, inputs, [links])
+        else:
+            particles = self._tables["particle"]
+            launch(self._mark, particles.count, [particles.struct, self._held, w.rows, w.vertices, dt], [links])
+            launch(self._judge, self._count, [particles.struct, self._chain, *inputs], [links])
         launch(gather_links, self._bodies, [links], [self._motion])
 
     def _follow(self, features: FeatureContacts | None) -> None:
         """Rows and points where the bodies are now."""
         w = self._workspace
+        self.bodies.locate()
         outputs = [self._links, w.rows, features or self._nobody[1], w.vertices, self._sweeps.motion.displacement]
         self._recorder.launch(follow_links, self._count, [self._motion, self._place], outputs)
         self._sweeps.move_points()

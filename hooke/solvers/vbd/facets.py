@@ -16,7 +16,7 @@ from hooke.contact.normal import ramped_stiffness
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.contacts import SoftRows
 from hooke.model.tables import Particles, Shapes
-from hooke.solvers.vbd.contacts import ContactMaterial, body_pose, corners_of, row_count
+from hooke.solvers.vbd.contacts import ContactMaterial, body_pose, corners_of, first_stiffness, row_count
 from hooke.solvers.vbd.features import (
     ROW,
     FeatureContacts,
@@ -50,13 +50,13 @@ def distance_of(contacts: FeatureContacts, k: int):
 
 
 @wp.func
-def facet_material(rows: SoftRows, r: int, particles: Particles, shapes: Shapes, material: ContactMaterial):
-    """Stiffness, damping, friction and radius of a row."""
+def facet_material(rows: SoftRows, r: int, particles: Particles, shapes: Shapes, material: ContactMaterial, before: float):
+    """Stiffness, ``before`` this step another, damping, friction and radius of a row."""
     s = rows.shape[r]
     radius = float(0.0)
     for c in range(corners_of(rows, r)):
         radius = wp.max(radius, particles.radius[rows.indices[r][c]])
-    stiffness = wp.min(mix_stiffness(material.ke, shapes.material_ke[s]), material.start)
+    stiffness = first_stiffness(material, mix_stiffness(material.ke, shapes.material_ke[s]), before)
     damping = mix_damping(material.kd, shapes.material_kd[s])
     return wp.vec4(stiffness, damping, mix_friction(material.mu, shapes.material_mu[s]), radius + shapes.margin[s])
 
@@ -89,7 +89,7 @@ def bind_facets(
                     contacts.row[ROW * r + 4 + c] = rows.barycentric[r][c]
                     offset += rows.barycentric[r][c] * (start[i] - point)
                 n = rows.normal[r]
-                m = facet_material(rows, r, particles, shapes, material)
+                m = facet_material(rows, r, particles, shapes, material, contacts.row[ROW * r + 8])
                 for k in range(3):
                     contacts.row[ROW * r + k] = n[k]
                     contacts.row[ROW * r + 13 + k] = motion[k]

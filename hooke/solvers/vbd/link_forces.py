@@ -32,7 +32,7 @@ from hooke.solvers.vbd.predict import is_fixed
 from hooke.solvers.vbd.vertices import make_struct
 from hooke.solvers.vbd.workspace import ContactRows, VertexMotion
 
-__all__ = ["HeldParticles", "hold_particles", "make_link_kernels", "pack_neighbours"]
+__all__ = ["HeldParticles", "hold_particles", "make_link_kernels", "make_push", "pack_neighbours"]
 
 
 @wp.struct
@@ -173,10 +173,59 @@ def pull_of(held: HeldParticles, a: int, vertices: VertexMotion, dt: float):
 
 
 @functools.cache
+def make_link_derivatives(friction: str) -> Any:
+    """The function of gradient and block of a link by its point, for a friction law."""
+    evaluate = make_row_contact(friction)
+
+    @wp.func
+    def link_derivatives(
+        held: HeldParticles, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, links: Links, k: int, dt: float
+    ):  # fmt: skip
+        """Gradient and block of a link by its point."""
+        gradient, block = wp.vec3(0.0), isotropic(float(0.0))
+        if k < links.rows:
+            g, h, _load, _secant = evaluate(rows, k, vertices.displacement[links.corner[k][0]], dt)
+            gradient = g
+            block = h
+        elif k < links.rows + links.facets:
+            g, h = contact_derivatives(features, k - links.rows)
+            gradient = g
+            block = h
+        else:
+            g, h = pull_of(held, k - links.rows - links.facets, vertices, dt)
+            gradient = g
+            block = h
+        return gradient, block
+
+    return link_derivatives
+
+
+@functools.cache
+def make_push(friction: str) -> Any:
+    """The kernel by which links push bodies as they are now, as if no particle gave way."""
+    link_derivatives = make_link_derivatives(friction)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def push_links(
+        work: Work, held: HeldParticles, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, dt: float, links: Links
+    ):  # fmt: skip
+        """Gradient and block of every link."""
+        k = first_item(work, wp.tid())
+        while k >= 0:
+            if links.body[k] >= 0:
+                force, block = link_derivatives(held, rows, features, vertices, links, k, dt)
+                links.pull[k] = force
+                links.stiffness[k] = matrix_of(block)
+            k = next_item(work, k)
+
+    return push_links
+
+
+@functools.cache
 def make_link_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any, Any]:
     """The kernels (mark, judge) for some kinds of elements, without attachments, and a friction law."""
     Chain, sum_elements = make_neighbour_chain(elements)
-    evaluate = make_row_contact(friction)
+    evaluate, link_derivatives = make_row_contact(friction), make_link_derivatives(friction)
 
     @wp.kernel(module="unique", enable_backward=False)
     def mark_particles(
@@ -237,26 +286,6 @@ def make_link_kernels(elements: tuple[Element, ...], friction: str) -> tuple[Any
                 gradient = gradient + w * g
                 if c >= links.facets or links.rows + c != skip:
                     block = block + (w * w) * h
-        return gradient, block
-
-    @wp.func
-    def link_derivatives(
-        held: HeldParticles, rows: ContactRows, features: FeatureContacts, vertices: VertexMotion, links: Links, k: int, dt: float
-    ):  # fmt: skip
-        """Gradient and block of a link by its point."""
-        gradient, block = wp.vec3(0.0), isotropic(float(0.0))
-        if k < links.rows:
-            g, h, _load, _secant = evaluate(rows, k, vertices.displacement[links.corner[k][0]], dt)
-            gradient = g
-            block = h
-        elif k < links.rows + links.facets:
-            g, h = contact_derivatives(features, k - links.rows)
-            gradient = g
-            block = h
-        else:
-            g, h = pull_of(held, k - links.rows - links.facets, vertices, dt)
-            gradient = g
-            block = h
         return gradient, block
 
     @wp.kernel(module="unique", enable_backward=False)

@@ -12,6 +12,9 @@ h (c x f + t), so that with this lever both together keep theirs to rounding (bo
 The damper of a contact counts the approach from where the two touch. Were it that of the whole step, the force would jump where they do,
 and a step that ends there would have no balance of forces.
 
+In the documented formulation (``at_surface``) the body takes the force where its own point of contact or attachment is now, r is that of
+this point and turns with the body, and dampers count the approach of the whole step.
+
 Links are numbered: the rows of particles, then those of edges and faces, then attachments.
 """
 
@@ -39,12 +42,15 @@ class Links:
     """The links of a step: ``rows`` of particles, ``facets`` of edges and faces, then attachments; ``body`` is -1 of one without effect.
 
     ``corner`` and ``weight`` say which particles X is made of, ``lever`` is r. ``offset``, ``motion`` and ``reach`` are those of the row
-    for a body that does not move; for a facet ``offset`` holds its distance, for an attachment the lever of its point.
+    for a body that does not move; for a facet ``offset`` holds its distance, for an attachment the lever of its point and ``motion`` how
+    far it has come where the step begins.
     ``pull`` is the force that a body's solve takes for the link and ``stiffness`` its matrix. The links of body b are
     ``link[first[b]] ... link[first[b + 1]]`` in increasing order; ``touching`` grows where a body has links or meets bodies.
-    ``carrier`` is the link by which a body, ``mark``, takes a particle along, -1 without one; ``moved`` is u.
+    ``carrier`` is the link by which a body, ``mark``, takes a particle along, -1 without one; ``moved`` is u. ``at_surface`` is 1 where r
+    is that of a point of the body.
     """
 
+    at_surface: wp.int32
     rows: wp.int32
     facets: wp.int32
     body: wp.array(dtype=wp.int32)
@@ -76,11 +82,14 @@ def start_movers(work: Work, motion: BodyMotion, body_q: wp.array(dtype=wp.trans
 
 
 @wp.func
-def put_link(links: Links, motion: BodyMotion, k: int, b: int, corner: wp.vec3i, weight: wp.vec3, x: wp.vec3):
+def put_link(
+    links: Links, motion: BodyMotion, k: int, b: int, corner: wp.vec3i, weight: wp.vec3, x: wp.vec3, point: wp.vec3
+):  # fmt: skip
+    """A link of X at ``x`` to a ``point`` of a body."""
     links.body[k] = b
     links.corner[k] = corner
     links.weight[k] = weight
-    links.lever[k] = x - motion.com[b]
+    links.lever[k] = wp.where(links.at_surface != 0, point, x) - motion.com[b]
     links.moved[k] = wp.vec3(0.0)
     take_number(b, links.filled)
 
@@ -92,23 +101,29 @@ def from_touching(motion: wp.vec3, n: wp.vec3, distance: float, radius: float):
 
 
 @wp.func
-def begin_row(links: Links, soft: SoftRows, bound: ContactRows, shapes: Shapes, vertices: VertexMotion, motion: BodyMotion, k: int):
+def begin_row(
+    links: Links, soft: SoftRows, bound: ContactRows, shapes: Shapes, vertices: VertexMotion, motion: BodyMotion,
+    body_q: wp.array(dtype=wp.transform), k: int,
+):  # fmt: skip
     """The link of a particle's row."""
     if k < bound.first[bound.first.shape[0] - 1]:
         b = shapes.body[bound.shape[k]]
         if may_move(motion, b):
             i = soft.indices[bound.source[k]][0]
-            put_link(links, motion, k, b, wp.vec3i(i, -1, -1), wp.vec3(1.0, 0.0, 0.0), vertices.start[i])
+            point = wp.transform_point(body_q[b], soft.body_pos[bound.source[k]])
+            put_link(links, motion, k, b, wp.vec3i(i, -1, -1), wp.vec3(1.0, 0.0, 0.0), vertices.start[i], point)
             links.offset[k] = 1.0 * bound.offset[k]
-            links.motion[k] = from_touching(
-                bound.motion[k], bound.normal[k], wp.dot(bound.normal[k], bound.offset[k]), bound.radius[k]
-            )
+            links.motion[k] = 1.0 * bound.motion[k]
+            if links.at_surface == 0:
+                links.motion[k] = from_touching(
+                    bound.motion[k], bound.normal[k], wp.dot(bound.normal[k], bound.offset[k]), bound.radius[k]
+                )
             links.reach[k] = 1.0 * bound.reach[k]
 
 
 @wp.func
 def begin_facet(links: Links, soft: SoftRows, features: FeatureContacts, shapes: Shapes, vertices: VertexMotion, motion: BodyMotion,
-                k: int, r: int):  # fmt: skip
+                body_q: wp.array(dtype=wp.transform), k: int, r: int):  # fmt: skip
     """The link of an edge or a face."""
     if r < row_count(soft):
         b = shapes.body[soft.shape[r]]
@@ -117,11 +132,13 @@ def begin_facet(links: Links, soft: SoftRows, features: FeatureContacts, shapes:
             corner = soft.indices[r]
             for c in range(corners_of(soft, r)):
                 x += soft.barycentric[r][c] * vertices.start[corner[c]]
-            put_link(links, motion, k, b, corner, soft.barycentric[r], x)
+            put_link(links, motion, k, b, corner, soft.barycentric[r], x, wp.transform_point(body_q[b], soft.body_pos[r]))
             links.offset[k] = wp.vec3(features.row[ROW * r + 3], 0.0, 0.0)
             n = wp.vec3(features.row[ROW * r], features.row[ROW * r + 1], features.row[ROW * r + 2])
             v = wp.vec3(features.row[ROW * r + 13], features.row[ROW * r + 14], features.row[ROW * r + 15])
-            links.motion[k] = from_touching(v, n, features.row[ROW * r + 3], features.row[ROW * r + 11])
+            links.motion[k] = v
+            if links.at_surface == 0:
+                links.motion[k] = from_touching(v, n, features.row[ROW * r + 3], features.row[ROW * r + 11])
 
 
 @wp.func
@@ -130,23 +147,26 @@ def begin_attachment(links: Links, e: Attachments, vertices: VertexMotion, motio
     b = e.body[a]
     if may_move(motion, b) and e.enabled[a]:
         i = e.particle[a]
-        put_link(links, motion, k, b, wp.vec3i(i, -1, -1), wp.vec3(1.0, 0.0, 0.0), vertices.start[i])
-        links.offset[k] = vertices.start[vertices.start.shape[0] - 1 - e.particle.shape[0] + a] - motion.com[b]
+        p = vertices.start.shape[0] - 1 - e.particle.shape[0] + a
+        point = vertices.start[p] + vertices.displacement[p]
+        put_link(links, motion, k, b, wp.vec3i(i, -1, -1), wp.vec3(1.0, 0.0, 0.0), vertices.start[i], point)
+        links.offset[k] = point - motion.com[b]
+        links.motion[k] = 1.0 * vertices.displacement[p]
 
 
 @wp.kernel(enable_backward=False)
 def begin_links(
     work: Work, soft: SoftRows, bound: ContactRows, features: FeatureContacts, attachments: Attachments, shapes: Shapes,
-    vertices: VertexMotion, motion: BodyMotion, links: Links,
+    vertices: VertexMotion, motion: BodyMotion, body_q: wp.array(dtype=wp.transform), links: Links,
 ):  # fmt: skip
     """Which links there are, what they are without motion of the body, and how many each body has."""
     k = first_item(work, wp.tid())
     while k >= 0:
         links.body[k] = -1
         if k < links.rows:
-            begin_row(links, soft, bound, shapes, vertices, motion, k)
+            begin_row(links, soft, bound, shapes, vertices, motion, body_q, k)
         elif k < links.rows + links.facets:
-            begin_facet(links, soft, features, shapes, vertices, motion, k, k - links.rows)
+            begin_facet(links, soft, features, shapes, vertices, motion, body_q, k, k - links.rows)
         else:
             begin_attachment(links, attachments, vertices, motion, k, k - links.rows - links.facets)
         k = next_item(work, k)
@@ -203,7 +223,9 @@ def gather_links(work: Work, links: Links, motion: BodyMotion):
         matrix = wp.spatial_matrix()
         for n in range(links.first[b], links.first[b + 1]):
             k = links.link[n]
-            f, lever = links.pull[k], links.lever[k]
+            f, lever = links.pull[k], 1.0 * links.lever[k]
+            if links.at_surface != 0:
+                lever += turned(motion.turn[b], lever)
             t = wp.cross(lever, f)
             force += wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
             matrix += contact_block(links.stiffness[k], lever, lever)
@@ -239,5 +261,5 @@ def follow_links(
                     features.row[ROW * r + 13 + c] = links.motion[k][c] + u[c]
             else:
                 p = vertices.start.shape[0] - 1 - (links.body.shape[0] - k)
-                vertices.displacement[p] = motion.way[b] + turned(motion.turn[b], links.offset[k])
+                vertices.displacement[p] = links.motion[k] + motion.way[b] + turned(motion.turn[b], links.offset[k])
         k = next_item(work, k)

@@ -44,6 +44,8 @@ class PageRigidContacts:
         room: Rows there is room for.
         loads: What they add to bodies.
         restitution: Not active; says so if shapes have some.
+        none: An empty list.
+        renews: Whether the step takes rows anew.
     """
 
     def __init__(self, model: Any, tables: dict[str, Any], options: dict[str, Any], recorder: Any):
@@ -52,7 +54,8 @@ class PageRigidContacts:
         self.loads = allocate(PageLoads, self._bodies, self._device)
         self._forgotten = wp.zeros(model.world_count + 1, dtype=wp.bool, device=self._device)
         self.restitution = Restitution(model, tables, options, recorder)
-        self.update, self._renew = True, True
+        self.update, self.renews = True, True
+        self.none = wp.zeros(0, dtype=wp.int32, device=self._device)
         self.room = -1
         self.rows: Any = None
         self.past: Any = None
@@ -108,19 +111,19 @@ class PageRigidContacts:
                     'CollisionPipeline(model, contact_matching="latest") and pass the buffers of its contacts(), or leave '
                     "rigid_contact_history at False"
                 )
-        self._renew = renew
+        self.renews = renew
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What the launches depend on beside the buffer."""
-        return self.room, self.rows.first.ptr, self._renew, self._given["friction_epsilon"]
+        return self.room, self.rows.first.ptr, self.renews, self._given["friction_epsilon"]
 
     def view(self, contacts: Any) -> PageContacts:
         """The rows of a buffer with the options of now; without a buffer no row acts."""
         given, options = self._given, PageContactOptions()
         alpha, beta = given["rigid_avbd_contact_alpha"], given["rigid_avbd_linear_beta"]
         options.hard = int(given["rigid_contact_hard"] and contacts is not None)
-        options.history, options.renew = int(given["rigid_contact_history"]), int(self._renew)
+        options.history, options.renew = int(given["rigid_contact_history"]), int(self.renews)
         options.alpha = given["rigid_avbd_alpha"] if alpha is None else alpha
         options.beta = given["rigid_avbd_beta"] if beta is None else beta
         options.gamma, options.k_start = given["rigid_avbd_gamma"], given["rigid_contact_k_start"]
@@ -136,16 +139,16 @@ class PageRigidContacts:
     def begin(self, contacts: Any, body_q: wp.array, motion: PageBodyMotion) -> None:
         """The rows at the start of a step."""
         if contacts is None:
-            if self._renew:
+            if self.renews:
                 self._recorder.alone(self.rows.first.zero_)
             return
         launch, shapes, bodies = self._recorder.launch, self._tables["shape"].struct, self._tables["body"].struct
         rows, count = self.view(contacts), contacts.rigid_contact_max
-        if self._renew:
+        if self.renews:
             self._recorder.alone(rows.filled.zero_)
         inputs = [shapes, bodies, motion, body_q, self.past, self._forgotten]
         launch(begin_page_contacts, count, inputs, [rows], grain=FEW)
-        if self._renew:
+        if self.renews:
             self._recorder.alone(self._scan)
             launch(list_page_contacts, count, [motion], [rows], grain=FEW)
             launch(sort_page_contacts, self._bodies, [], [rows], grain=FEW)

@@ -44,12 +44,17 @@ UNLIMITED = wp.constant(1.0e10)
 
 @wp.struct
 class PageBodyMotion:
-    """Poses now, at the end of the step before and where inertia takes the bodies; which of them move."""
+    """Poses now, at the end of the step before and where inertia takes the bodies; which of them move.
+
+    ``pull`` and ``stiffening`` are what particles exert and how it changes (:mod:`hooke.solvers.vbd.links`).
+    """
 
     moves: wp.array(dtype=wp.int32)
     q: wp.array(dtype=wp.transform)
     previous: wp.array(dtype=wp.transform)
     target: wp.array(dtype=wp.transform)
+    pull: wp.array(dtype=wp.spatial_vector)
+    stiffening: wp.array(dtype=wp.spatial_matrix)
 
 
 @wp.struct

@@ -1,12 +1,16 @@
 """Sweeps over bodies, one colour at a time, in the formulation of the documented page (``rigid_compliant_alm=False``).
 
-Every body takes a Newton step on the 6x6 block of its inertia, its joints and its contacts, H delta = forces, with the inertial parts
+Every body takes a Newton step on the 6x6 block of its inertia, its joints, its contacts and the particles that it meets, H delta = forces,
+with the inertial parts
 
     f = m (com* - com) / h^2,     t = R I theta / h^2,     theta = rotation vector of q^-1 q*,     I_w / h^2 in H,
 
 where (com*, q*) is the semi-implicit prediction, and then com += delta_x, q <- normalise((delta_theta / 2, 1) q). Poses X^- at the end of
 the step before are the solver's: velocities are the way from there, so that a body that the caller moves elsewhere without a reset is
 taken to have gone that way. docs/decisions/0019-rigid.md says why this is not the default.
+
+Particles exert on the body what they get from it where both are now: -f at the body's point of contact or attachment, with the block of
+the particle as if it were held.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from hooke.math.blocks import solve_block
 from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies, JointDofs, Joints
 from hooke.solvers.vbd.bodies import RigidBodies
-from hooke.solvers.vbd.body_motion import begin_bodies
+from hooke.solvers.vbd.body_motion import BodyMotion, begin_bodies
 from hooke.solvers.vbd.check_bodies import idle_on_page
 from hooke.solvers.vbd.joint_frames import JointInputs, JointOptions
 from hooke.solvers.vbd.joint_rows import begin_joints
@@ -64,6 +68,16 @@ def turned_pose(q: wp.quat, half: wp.vec3, com: wp.vec3, local: wp.vec3):
     """The pose with a centre of mass, after the rotation (half, 1)."""
     turned = wp.normalize(wp.normalize(wp.quat(half[0], half[1], half[2], 1.0)) * q)
     return wp.transform(com - wp.quat_rotate(turned, local), turned)
+
+
+@wp.kernel(enable_backward=False)
+def locate_page(work: Work, bodies: Bodies, page: PageBodyMotion, motion: BodyMotion):
+    """Where the bodies are now, as ways and turns from the start of the step."""
+    b = first_item(work, wp.tid())
+    while b >= 0:
+        motion.way[b] = wp.transform_point(page.q[b], bodies.com[b]) - motion.com[b]
+        motion.turn[b] = wp.normalize(wp.transform_get_rotation(page.q[b]) * wp.quat_inverse(motion.rotation[b]))
+        b = next_item(work, b)
 
 
 @wp.kernel(enable_backward=False)
@@ -130,6 +144,23 @@ def begin_page(
 
 
 @wp.func
+def add_particles(w: PageWrench, motion: PageBodyMotion, b: int):
+    """Add what particles exert."""
+    w.f += wp.spatial_top(motion.pull[b])
+    w.t += wp.spatial_bottom(motion.pull[b])
+    ll, al, aa = wp.mat33(), wp.mat33(), wp.mat33()
+    for i in range(3):
+        for k in range(3):
+            ll[i, k] = motion.stiffening[b][i, k]
+            al[i, k] = motion.stiffening[b][3 + i, k]
+            aa[i, k] = motion.stiffening[b][3 + i, 3 + k]
+    w.ll += ll
+    w.al += al
+    w.aa += aa
+    return w
+
+
+@wp.func
 def block_of(w: PageWrench):
     """The 6x6 matrix."""
     m = wp.spatial_matrix()
@@ -165,6 +196,7 @@ def sweep_page(
             w.ll = loads.ll[b] + (scale * bodies.mass[b]) * wp.identity(n=3, dtype=wp.float32)
             w.al = 1.0 * loads.al[b]
             w.aa = loads.aa[b] + scale * (turn * bodies.inertia[b] * wp.transpose(turn))
+            w = add_particles(w, motion, b)
             for k in range(system.first[b], system.first[b + 1]):
                 j = system.source[k] / 2
                 if acts_on_page(joints, j):
@@ -199,7 +231,7 @@ def update_page(
 def finish_page(
     work: Work, bodies: Bodies, contacts: PageContacts, given_q: wp.array(dtype=wp.transform), dt: float, motion: PageBodyMotion,
     body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), known: wp.array(dtype=wp.int32),
-    previous: wp.array(dtype=wp.transform), began: wp.array(dtype=wp.transform),
+    began: wp.array(dtype=wp.transform),
 ):  # fmt: skip
     """Poses, velocities of the way from X^-, and X^- for the next step."""
     b = first_item(work, wp.tid())
@@ -212,7 +244,6 @@ def finish_page(
         body_q[b] = motion.q[b]
         body_qd[b] = wp.spatial_vector(v[0], v[1], v[2], omega[0], omega[1], omega[2])
         known[b] = 1
-        previous[b] = motion.q[b]
         motion.previous[b] = motion.q[b]
         b = next_item(work, b)
 
@@ -254,11 +285,13 @@ class PageBodies(RigidBodies):
         NotImplementedError: A joint is of a kind that the page does not solve.
     """
 
+    documented = True
+
     def __init__(self, model: Any, tables: dict[str, Any], workspace: Any, options: dict[str, Any], recorder: Any):
-        device, count = recorder.device, tables["body"].count
-        self._page = allocate(PageBodyMotion, count, device)
-        self._page_memory = allocate(PageMemory, tables["joint"].count, device)
+        self._page_memory = allocate(PageMemory, tables["joint"].count, recorder.device)
         super().__init__(model, tables, workspace, options, recorder)
+        shared = {"previous": workspace.body_q_prev, "pull": self._motion.pull, "stiffening": self._motion.stiffening}
+        self._page = allocate(PageBodyMotion, tables["body"].count, recorder.device, **shared)
 
     def _make_contacts(self) -> PageRigidContacts:
         return PageRigidContacts(self._model, self._tables, self._options, self._recorder)
@@ -325,9 +358,9 @@ class PageBodies(RigidBodies):
     @property
     def kernels(self) -> list[Any]:
         """The kernels of a step."""
-        joints = [begin_bodies, begin_joints, begin_page, update_page] if self._joint_count else []
+        joints = [begin_joints, begin_page, update_page] if self._joint_count else []
         joints += [remember_page_bends] if self._hysteresis.acts else []
-        return [predict_page, sweep_page, finish_page, *joints, *self.contacts.kernels]
+        return [begin_bodies, predict_page, sweep_page, finish_page, *joints, *self.contacts.kernels]
 
     def prepare(self, contacts: Any) -> None:
         """Before a step is launched: whether it takes rows of contacts anew."""
@@ -337,12 +370,20 @@ class PageBodies(RigidBodies):
         """Whether the next step takes rows of contacts anew."""
         self.contacts.update = update
 
-    def _begin(self, state: Any, control: Any, contacts: Any, dt: float) -> None:
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether this step goes on with the rows of the step before as they are."""
+        return not self.contacts.renews
+
+    def meet(self, contacts: Any, dt: float) -> wp.array:
+        """Nothing: the first guess does not depend on what touches."""
+        return self.contacts.none
+
+    def predict(self, state: Any, control: Any, contacts: Any, touching: wp.array, dt: float) -> None:
+        """Where inertia takes the bodies, and the rows of contacts and joints."""
         w, bodies, launch = self._workspace, self._tables["body"], self._recorder.launch
         self._inputs = self._joint_inputs(control)
         if self._joint_count:  # efforts act as in the default formulation
-            inputs = [bodies.struct, state.body_q, state.body_qd, w.body_known, w.body_q_prev, dt]
-            launch(begin_bodies, bodies.count, inputs, [self._motion])
             inputs = [self._joint_options, bodies.struct, *self._joint_tables, self._inputs, dt]
             launch(begin_joints, self._joint_count, inputs, [self._memory])
         force = self._no_wrench if state.body_f is None else state.body_f
@@ -351,6 +392,11 @@ class PageBodies(RigidBodies):
         self.contacts.begin(contacts, state.body_q, self._page)
         if self._joint_count:
             launch(begin_page, self._joint_count, [*self._page_tables, self._page], [self._page_memory])
+
+    def locate(self) -> None:
+        """Ways and turns to where the bodies are now."""
+        bodies = self._tables["body"]
+        self._recorder.launch(locate_page, bodies.count, [bodies.struct, self._page], [self._motion])
 
     @property
     def _page_tables(self) -> list[Any]:
@@ -371,7 +417,7 @@ class PageBodies(RigidBodies):
         """Poses and velocities at the end of a step."""
         w, bodies = self._workspace, self._tables["body"]
         self.contacts.finish(contacts, self._page, dt)
-        outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, w.body_q_prev, self._began]
+        outputs = [self._page, states[1].body_q, states[1].body_qd, w.body_known, self._began]
         self._recorder.launch(
             finish_page, bodies.count, [bodies.struct, self.contacts.view(contacts), states[0].body_q, dt], outputs
         )

@@ -164,12 +164,12 @@ class RigidContacts:
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
         launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
-        joints, room = self._tables["joint"].struct, room_of(self._groups)
-        for part, islands in ((1, self._first), (2, self._second)):
-            launch(order_groups, self._counts[0], [joints, self._mimics, self.rows, part, *room], [islands])
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
+        joints, room = self._tables["joint"].struct, room_of(self._groups)
+        for part, islands in ((1, self._first), (2, self._second)):
+            launch(order_groups, self._counts[0], [joints, self._mimics, self.rows, part, *room, self._first], [islands])
         launch(set_penalties, self._blocks, [motion, options, dt], [self.rows], grain=FEW)
 
     @property

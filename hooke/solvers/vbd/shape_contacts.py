@@ -89,8 +89,8 @@ class ShapeContacts:
     def _shapes(self) -> Any:
         return self._tables["shape"].struct
 
-    def material(self, model: Any, friction_epsilon: float, beta: float, k_start: float) -> ContactMaterial:
-        """The particles' side of the contacts, with the ramp of their stiffness."""
+    def material(self, model: Any, friction_epsilon: float, beta: float, k_start: float, kept: bool = False) -> ContactMaterial:
+        """The particles' side of the contacts, with the ramp of their stiffness; ``kept`` goes on where the step before ended."""
         material = ContactMaterial()
         material.ke = float(model.soft_contact_ke)
         material.kd = float(model.soft_contact_kd)
@@ -98,6 +98,7 @@ class ShapeContacts:
         material.hold = 1.0 if self._anchored else 0.0
         material.slip = float(friction_epsilon)
         material.beta = float(beta)
+        material.kept = float(kept)
         material.start = float(k_start) if beta else wp.inf
         return material
 

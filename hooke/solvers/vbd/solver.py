@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import functools
-import time
 import warnings
 from typing import Any
 
 import warp as wp
 
-from hooke.collision.pipeline import soft_contact_default
 from hooke.elements.attachment import ATTACHMENT_TABLE
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.contacts import Contacts
-from hooke.model.enums import BodyFlags, ModelFlags, StateFlags
 from hooke.model.model import model_tables
-from hooke.solvers.reset import restore, select_worlds
 from hooke.solvers.solver import SolverBase, Status
-from hooke.solvers.vbd.bodies import RigidBodies
-from hooke.solvers.vbd.check import Swaps, check_arrays, check_notice, check_step
-from hooke.solvers.vbd.check_bodies import check_bodies, meets_particles
+from hooke.solvers.vbd.binding import Binding
+from hooke.solvers.vbd.check import Swaps, check_step
+from hooke.solvers.vbd.check_bodies import check_bodies
 from hooke.solvers.vbd.contact_readout import ContactForces
-from hooke.solvers.vbd.contacts import ContactMaterial, forget_bodies, forget_particles, has_facets
-from hooke.solvers.vbd.coupling import Coupling, rigid_part
+from hooke.solvers.vbd.contacts import ContactMaterial, has_facets
+from hooke.solvers.vbd.coupling import rigid_part
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.solvers.vbd.history import ContactHistory
 from hooke.solvers.vbd.joint_modes import JointModes
 from hooke.solvers.vbd.options import check_options, read_filter_maps, warn_of_particle_pairs
-from hooke.solvers.vbd.page_solve import PageBodies
 from hooke.solvers.vbd.predict import place_points, predict_vertices
-from hooke.solvers.vbd.self_contact import SelfContact, SelfContactOptions, Stage
-from hooke.solvers.vbd.shape_contacts import BodyPoses, ShapeContacts
-from hooke.solvers.vbd.surface_rows import SurfaceRows
-from hooke.solvers.vbd.sweeps import SweepOptions, Sweeps
-from hooke.solvers.vbd.workspace import Workspace
+from hooke.solvers.vbd.self_contact import SelfContactOptions
+from hooke.solvers.vbd.stages import StagedSteps
+from hooke.solvers.vbd.world_reset import WorldReset
 
 __all__ = ["SolverVBD"]
 
-_OF_JOINTS = ModelFlags.JOINT_PROPERTIES | ModelFlags.JOINT_DOF_PROPERTIES | ModelFlags.CONSTRAINT_PROPERTIES
-_PLANS = 16
-"""Sets of arguments for which the stages of a step are kept."""
 
-
-class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
+class SolverVBD(Binding, StagedSteps, WorldReset, JointModes, ContactHistory, ContactForces, SolverBase):
     """An implicit solver for particles (cloth, soft bodies, springs) by vertex block descent, and for rigid bodies with joints.
 
     Every step minimises the incremental potential of backward Euler: by Newton steps on single particles, colour by colour, and on
@@ -118,8 +107,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     Raises:
         ValueError: An argument is out of range or of the wrong kind, particles or bodies have no colours, those of one colour share
             an element or a joint, or a dynamic body has no mass or inertia to move with.
-        NotImplementedError: With ``rigid_compliant_alm=False`` the model has distance joints, rods or mimics, or particles that may act
-            on dynamic bodies.
+        NotImplementedError: With ``rigid_compliant_alm=False`` the model has distance joints, rods or mimics.
 
     References:
         Chen, Liu, Yang, Yuksel: Vertex Block Descent. ACM Trans. Graph. 43 (4), 2024. https://doi.org/10.1145/3658179
@@ -196,6 +184,8 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         if not captured_by_user(self.device):
             self._swaps.notice(functools.partial(self._motion, state_in), state_in, state_out)
         self._prepare(contacts)
+        if self._rigid is not None and isinstance(contacts, Contacts):
+            contacts.rigid_lookahead = dt  # so that the next pass sees what bodies reach in a step
         self._surface_rows.prepare(contacts, dt, self.friction_epsilon)
         key = self._key(state_in, state_out, control, contacts, dt)
         if self._surface is None:
@@ -242,44 +232,18 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
 
     def _iterate(self, number: int, contacts: Any, dt: float) -> None:
         """A step of the bodies that particles act on, and a sweep over all colours."""
-        if number and self.rigid_avbd_linear_beta and contacts is not None:
+        ramps, late = self.rigid_avbd_linear_beta and contacts is not None, self._coupling is not None and self._coupling.documented
+        if ramps and number and not late:
             self._ramp_contacts(contacts)
         if self._coupling is not None:
             self._coupling.iterate(number, self.iterations, contacts, self._surface_rows.features, dt)
+        if ramps and late:  # with what bodies keep of their rows
+            self._ramp_contacts(contacts)
         self._sweeps.iterate(number, number == self.iterations - 1, self.workspace.rows, self._surface_rows.features, dt)
-
-    def _step_apart(
-        self, key: tuple[Any, ...], surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float
-    ) -> None:
-        """A step that keeps the surface apart from itself, in stages between which searches may get more room."""
-        surface.keep_sorted(self._steps, state_in.particle_q)
-        surface.set_material(self.model, self.friction_epsilon, dt)
-        if key not in self._plans:
-            if len(self._plans) == _PLANS:
-                self._plans.clear()
-            self._plans[key] = self._plan(surface, state_in, state_out, control, contacts, dt)
-        for stage in self._plans[key]:
-            self._run_stage((stage.name, *key), stage)
-            if stage.search is not None:
-                surface.settle(stage.search)
-
-    def _plan(self, surface: SelfContact, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> list[Stage]:
-        begin = functools.partial(self._begin, state_in, state_out, control, contacts, dt)
-        iterations = [functools.partial(self._iterate, number, contacts, dt) for number in range(self.iterations)]
-        outside = functools.partial(self._stay_outside, contacts)
-        finish = functools.partial(self._finish, state_in, state_out, control, contacts, dt)
-        stages = surface.stages(begin, iterations, self._sweeps.take_limited, outside)
-        return [*stages, Stage("end", (surface.certify, finish), None)]
 
     def _stay_outside(self, contacts: Any) -> None:
         """Ways of particles that lead through a shape end before it, where the bodies are now."""
         self._surface_rows.stay_outside(contacts, None if self._coupling is None else self._coupling.bodies.body_motion)
-
-    def _run_stage(self, key: tuple[Any, ...], stage: Stage) -> None:
-        if self._times is None:
-            self._recorder.run(key, stage)
-        else:
-            stage.time(key, self._recorder, self._times)
 
     def _finish(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> None:
         """Particles where they have come; then the bodies that they do not act on, in all their iterations."""
@@ -301,29 +265,6 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         rigid = () if self._rigid is None else self._rigid.key(control)
         return versions, material, ramp, sizes, rigid, pointers(self.model.gravity, self._wind, state_in, state_out, contacts)
 
-    def _prepare(self, contacts: Any) -> None:
-        """What the launches rely on and no graph may do: pack elements, make room for contacts."""
-        if self._sweeps.versions != self._sweeps.packed_versions:
-            launch_directly(self._bind_elements)
-        rows = getattr(contacts, "soft_contact_max", 0)
-        if rows > self.workspace.row_capacity:
-            launch_directly(self._reserve_rows, rows)
-        if self._surface_rows.lacks_room(contacts):
-            launch_directly(self._reserve_surface_rows, contacts)
-        if self._coupling is not None:
-            room = self.workspace.row_capacity, self._surface_rows.facet_room
-            if self._coupling.lacks_room(*room):
-                launch_directly(self._coupling.reserve, *room)
-        if self._rigid is not None:
-            self._rigid.contacts.restitution.refresh()
-        if self._rigid is not None and self._rigid.contacts.needs(contacts):
-            self._check_growth(contacts.rigid_contact_max, self._rigid.contacts.room, " between bodies")
-            launch_directly(self._rigid.contacts.reserve, contacts.rigid_contact_max)
-        names = ("friction_epsilon", "rigid_avbd_linear_beta", "rigid_contact_k_start")
-        self._given |= {name: getattr(self, name) for name in names}
-        if self._rigid is not None:
-            self._rigid.prepare(contacts)
-
     def _predict(self, state: Any, dt: float) -> None:
         force = self.workspace.no_force if state.particle_f is None else state.particle_f
         inputs = [self._particles, self.model.gravity, state.particle_q, state.particle_qd, force, dt, int(self.iterations > 0)]
@@ -335,7 +276,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
             self._recorder.launch(place_points, self.workspace.points, inputs, [self.workspace.vertices])
 
     def _ramp_contacts(self, contacts: Any) -> None:
-        """Between two iterations: contacts that are deep become stiffer."""
+        """Contacts that are deep become stiffer."""
         self._sweeps.store()
         self._shape_contacts.ramp(self._material)
         self._surface_rows.ramp(contacts, self._material)
@@ -348,99 +289,7 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         outputs = [w.vertices, state_out.particle_q, state_out.particle_qd]
         self._recorder.launch(finish_vertices, w.particles, [self._particles, dt], outputs)
 
-    def _launch(self, kernel: Any, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
-        if dim:
-            wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device)
-
     # ---- beside the step
-
-    def time_phases(self, state_in: Any, state_out: Any, control: Any, contacts: Any, dt: float) -> dict[str, float]:
-        """What the parts of a step cost, by name [ms]; the arguments are those of :meth:`step`.
-
-        Looking for pairs of self-contact ("detect"), keeping them apart ("truncate"), their normals and distances ("contact"), and
-        all else ("sweep"). Thirteen steps are taken, to and fro between the states, the first of which record and try numbers of
-        workers; the least of every part counts.
-        """
-        samples: list[dict[str, float]] = []
-        states = state_in, state_out
-        for _ in range(13):
-            self._times = {}
-            start = time.perf_counter()
-            self.step(*states, control, contacts, dt)
-            if self._surface is None:
-                self._times["sweep"] = 1e3 * (time.perf_counter() - start)
-            samples.append(self._times)
-            states = states[1], states[0]
-        self._times = None
-        return {phase: min(sample[phase] for sample in samples) for phase in samples[0]}
-
-    def reset(self, state: Any, world_mask: Any = None, flags: Any = None) -> None:
-        """Bring selected worlds back to the model's initial state and forget their contacts.
-
-        The next step then equals the first step of a new solver. Contacts are not detected here.
-
-        Args:
-            state: Changed in place; arrays that are None are skipped.
-            world_mask: Bool array of length ``world_count``, or one more where the last entry is for what belongs to no world; None
-                is everything.
-            flags: StateFlags of the arrays to restore (PARTICLE_Q, PARTICLE_QD, BODY_Q, BODY_QD); None is all of them. With 0 the
-                caller authors the state and only the solver's memory is cleared.
-
-        Raises:
-            TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong, or those of an array of ``state``, or that is None; then nothing was changed.
-        """
-        wanted = StateFlags.ALL if flags is None else StateFlags(int(flags))
-        if state is None:
-            raise ValueError("SolverVBD.reset: expected a state, found None; flags=0 leaves it as it is")
-        launch_directly(self._reset, state, world_mask, wanted)
-        self._swaps.forget()
-
-    def _reset(self, state: Any, world_mask: Any, wanted: StateFlags) -> None:
-        restored = [("particle", "q", StateFlags.PARTICLE_Q), ("particle", "qd", StateFlags.PARTICLE_QD)]
-        if not self.integrate_with_external_rigid_solver:
-            restored += [("body", "q", StateFlags.BODY_Q), ("body", "qd", StateFlags.BODY_QD)]
-        values = [
-            (table, column, getattr(state, f"{table}_{column}"))
-            for table, column, flag in restored
-            if wanted & flag and getattr(state, f"{table}_{column}") is not None
-        ]
-        for table, column, _value in values:
-            noun = "particles" if table == "particle" else "bodies"
-            check_arrays("reset: state", state, (f"{table}_{column}",), self._tables[table].count, noun, self.device)
-        selected = select_worlds(world_mask, self.model.world_count, self.workspace.everything, self.workspace.selected)
-        for table, column, value in values:
-            arrays = self._tables[table].arrays
-            self._launch(restore, len(value), [arrays["world"], selected, arrays[column]], [value])
-        w = self.workspace
-        self._launch(forget_particles, w.particles, [self._particles, selected], [w.vertices, w.memory])
-        if self._tables["body"].count:
-            worlds = self._tables["body"].arrays["world"]
-            self._launch(forget_bodies, self._tables["body"].count, [worlds, selected], [w.body_known])
-        if self._rigid is not None:
-            self._rigid.reset(selected)
-
-    def notify_model_changed(self, flags: int) -> None:
-        """Take over changes of the model that are not read in every step.
-
-        Masses, flags, radii, gravity and the materials of contacts are read in every step, and an array that is re-bound is noticed.
-        After changing the arrays of elements in place (materials, rest shapes) pass ``MODEL_PROPERTIES``: it re-reads them, which
-        elements act, and the colours;
-        ``BODY_PROPERTIES`` and ``BODY_INERTIAL_PROPERTIES`` find out anew which bodies are dynamic, ``JOINT_PROPERTIES`` and
-        ``JOINT_DOF_PROPERTIES`` where joints are at rest, and with ``CONSTRAINT_PROPERTIES`` which follow others and by what coefficients,
-        ``SHAPE_PROPERTIES`` whether any shape has restitution. Gains, limits, targets, anchors, ``joint_enabled`` and the parameters of
-        hysteresis are read in every step.
-        """
-        flags = ModelFlags(int(flags) & int(ModelFlags.ALL))
-        check_notice(flags, self.device)
-        if flags & ModelFlags.MODEL_PROPERTIES:
-            launch_directly(self._bind_elements)
-        if flags & ModelFlags.SHAPE_PROPERTIES and self._rigid is not None:
-            self._rigid.contacts.restitution.refresh(changed=True)
-        if flags & (ModelFlags.BODY_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES | ModelFlags.SHAPE_PROPERTIES):
-            launch_directly(self._bind_bodies)
-        elif flags & _OF_JOINTS and self._rigid is not None:
-            launch_directly(self._rigid.bind)
 
     def rebuild_bvh(self, state: Any) -> None:
         """Build the trees of self-contact anew, for the positions of a state; without self-contact there are none to build.
@@ -485,105 +334,6 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
         """Positions at the start of the last step [m]."""
         return self.workspace.vertices.start[: self.workspace.particles]
 
-    # ---- binding to the model
-
-    def _make_workspace(self) -> None:
-        particles, bodies = self._tables["particle"].count, self._tables["body"].count
-        points = self._tables[ATTACHMENT_TABLE.name].count + 1
-        self.workspace = Workspace(particles, points, bodies, self.model.world_count, self.device)
-        self.workspace.reserve(self._rows_in_advance())
-        self._bodies = BodyPoses(self.workspace, self.integrate_with_external_rigid_solver, self._recorder)
-        self._shape_contacts = ShapeContacts(self.workspace, self._tables, self.particle_contact_friction, self._recorder)
-        self._expect_facets = bool(getattr(self.model, "soft_contact_surface", False))
-        options = SweepOptions(self.particle_contact_friction, self.particle_acceleration, self.particle_tolerance)
-        self._rigid = None
-        if self._moves_bodies:
-            self._rigid = self._make_bodies()
-        self._sweeps = Sweeps(self.model, self._tables, self.workspace, options, self._recorder)
-        self._bind_surface()
-        self._bind_coupling()
-
-    def _make_bodies(self) -> RigidBodies:
-        kind = RigidBodies if self._given["rigid_compliant_alm"] else PageBodies
-        return kind(self.model, self._tables, self.workspace, self._given, self._recorder)
-
-    def _bind_bodies(self) -> None:
-        """Which bodies move now, and which of them particles act on."""
-        self._moves_bodies = check_bodies(self.model, self._tables, self.integrate_with_external_rigid_solver)
-        if self._moves_bodies:
-            meets_particles(self._tables, bool(self._given["rigid_compliant_alm"]))  # refuses before anything is changed
-        if self._rigid is not None:
-            self._rigid.bind()
-        elif self._moves_bodies:
-            self._rigid = self._make_bodies()
-        self._bind_coupling()
-
-    def _bind_coupling(self) -> None:
-        """What lies between particles and bodies that move, None if they do not act on each other."""
-        self._coupling: Coupling | None = None
-        if self._rigid is not None and meets_particles(self._tables, bool(self._given["rigid_compliant_alm"])):
-            shared = (self._tables, self.workspace, self._sweeps, self._rigid)
-            self._coupling = Coupling(*shared, self.particle_contact_friction, self._recorder)
-            self._coupling.reserve(self.workspace.row_capacity, self._surface_rows.facet_room)
-            load_kernels(self._coupling.kernels, self.device)
-
-    def _rows_in_advance(self) -> int:
-        """Contact rows to make room for before any contacts are seen, so that the first step may be captured."""
-        published = getattr(self.model, "soft_contact_max", None)
-        particles = self._tables["particle"].count
-        return published or soft_contact_default(particles, particles * self._tables["shape"].count)
-
-    def _reserve_rows(self, rows: int) -> None:
-        self._check_growth(rows, self.workspace.row_capacity)
-        self.workspace.reserve(rows)
-
-    def _reserve_surface_rows(self, contacts: Any) -> None:
-        self._check_growth(contacts.soft_contact_max, self._surface_rows.facet_room, " of edges and faces")
-        self._expect_facets |= has_facets(contacts)
-        self._surface_rows.reserve(contacts.soft_contact_max, has_facets(contacts))
-
-    def _check_growth(self, rows: int, room: int, what: str = "") -> None:
-        if captured_by_user(self.device):
-            raise RuntimeError(
-                f"SolverVBD: these contacts have room for {rows} rows{what}, the solver for {max(0, room)}, which cannot grow "
-                "during a capture; construct the CollisionPipeline before the solver, or take one step before the capture"
-            )
-
-    def _bind_elements(self) -> None:
-        """Which elements act now. Never inside a capture: the lists come from the host, and a graph would copy from memory that is gone."""
-        if captured_by_user(self.device):
-            raise RuntimeError(
-                "SolverVBD: an array of the model was re-bound during a capture; re-bind it before the capture begins"
-            )
-        self._recorder.forget()
-        self._sweeps.bind()
-        self._bind_surface()
-        self._bind_coupling()
-
-    def _bind_surface(self) -> None:
-        """Self-contact, in the order in which the sweeps keep the particles."""
-        motion, particle = self._sweeps.motion, self._sweeps.particle
-        self._surface: SelfContact | None = None
-        self._plans: dict[tuple[Any, ...], list[Stage]] = {}
-        if self._self_contact is not None and self._tables["tri"].count:
-            worlds, seen = self.model.world_count, self.workspace.vertices.seen
-            self._surface = SelfContact(self._tables, worlds, self._self_contact, motion, particle, seen, self._recorder)
-        start = self.workspace.vertices.start
-        self._surface_rows = SurfaceRows(self._tables, self._surface, motion, particle, start, self._sweeps.lanes, self._recorder)
-        if self._self_contact is not None:
-            self._surface_rows.add_planes(self.workspace.row_capacity)
-        if self._expect_facets:
-            self._surface_rows.reserve(self.workspace.row_capacity, facets=True)
-
-    def _kernels(self) -> list[Any]:
-        """The kernels of a step."""
-        rigid = [] if self._rigid is None else [*self._rigid.kernels, *self._recorder.kernels]
-        if not self._tables["particle"].count:
-            return rigid
-        surface = self._surface_rows.kernels + ([] if self._surface is None else self._surface.kernels)
-        step = [predict_vertices, place_points, *self._sweeps.kernels, *self._shape_contacts.kernels, finish_vertices]
-        return [*step, *surface, *rigid, *self._recorder.kernels]
-
     @property
     def _particles(self) -> Any:
         return self._tables["particle"].struct
@@ -596,4 +346,5 @@ class SolverVBD(JointModes, ContactHistory, ContactForces, SolverBase):
     @property
     def _material(self) -> ContactMaterial:
         options = (self.friction_epsilon, self.rigid_avbd_linear_beta, self.rigid_contact_k_start)
-        return self._shape_contacts.material(self.model, *options)
+        kept = self._rigid is not None and self._rigid.keeps_rows
+        return self._shape_contacts.material(self.model, *options, kept)
