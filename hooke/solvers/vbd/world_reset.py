@@ -8,9 +8,9 @@ import warp as wp
 
 from hooke.execution.recorder import launch_directly
 from hooke.model.enums import StateFlags
+from hooke.solvers.reset import restore, select_worlds
 from hooke.solvers.vbd.check import Swaps, check_arrays
 from hooke.solvers.vbd.contacts import forget_bodies, forget_particles
-from hooke.solvers.vbd.reset import restore, select_worlds
 from hooke.solvers.vbd.workspace import Workspace
 
 __all__ = ["WorldReset"]
