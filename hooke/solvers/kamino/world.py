@@ -25,7 +25,7 @@ __all__ = ["make_solve_world"]
 
 BALANCED, SPECTRAL = wp.constant(int(PenaltyMethod.BALANCED)), wp.constant(int(PenaltyMethod.SPECTRAL))
 Y, POINT, BEST, BASE = (wp.constant(k) for k in (Vector.Y, Vector.POINT, Vector.BEST, Vector.BASE))
-PATIENCE = wp.constant(6)
+PATIENCE = wp.constant(10)
 """Newton steps without a smaller natural map, after which a trial is given up."""
 POWER_STEPS = wp.constant(12)
 FIRST_PATH, SECOND_PATH = wp.constant(2), wp.constant(4)
@@ -89,7 +89,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
             best = found[0]
             copy(space, slot, n, POINT, BEST)
         lowest = found[0]
-        damping = wp.where(gentle, scalar(0.1), scalar(0.0))
+        damping = wp.where(gentle, scalar(0.2), scalar(0.0))
         taken = int(0)
         waited = int(0)
         settle = int(0)  # put a point that looks like a solution into its sets, to see whether it is one
@@ -97,7 +97,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
             if settle == 1:
                 project_point(space, slot, n, singles)
             else:
-                newton_step(space, slot, n, singles, wp.clamp(damping * found[5], proximal, scalar(0.03)))
+                newton_step(space, slot, n, singles, wp.clamp(damping * found[5], proximal, scalar(0.06)))
                 damping *= scalar(0.9)
                 taken += 1
             multiply(space, slot, n, POINT)
