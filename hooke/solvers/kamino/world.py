@@ -248,16 +248,18 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         rho = scalar(option.rho_0)
         step = scalar(option.tau)
         trial = int(0)
+        due = int(0)  # when the next trial is; there are fewer of them when they have failed
         changed = int(1)
         finite = bool(True)
         open = int(1)
         while open == 1:
             last = status.converged == 1 or status.iterations >= option.max_iterations or not finite
-            if option.polish != 0 and (last or status.iterations % wp.max(option.polish_every, 1) == 0):
+            if option.polish != 0 and (last or status.iterations >= due):
                 copy(space, slot, n, Y, POINT)
                 least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
                 status.newton_steps += taken
                 trial += 1
+                due = status.iterations + wp.max(option.polish_every, 1) * wp.max(1, trial - 3)
                 second = trial == SECOND_PATH
                 if not good and (second or trial == FIRST_PATH):
                     least, taken, good = follow_path(space, slot, n, singles, option, second, least, target)
