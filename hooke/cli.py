@@ -29,9 +29,10 @@ out = Console()
 err = Console(stderr=True)
 LOG = logging.getLogger("hooke")
 BUILT_IN = (
-    "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers",
-    "cloth_stack", "cloth_twist", "garment", "plank_bridge", "plectoneme", "pyramid", "ragdoll_pile", "rope_net", "soft_drop",
-    "soft_pile", "spring_chain", "wrecking_ball",
+    "bouncing_balls", "box_pendulum", "box_stack", "cable_pile", "cable_twist", "cantilever_cable", "card_house", "cartpole",
+    "cloth_hanging", "cloth_on_mesh", "cloth_on_rollers", "cloth_stack", "cloth_twist", "conveyor", "delta_robot", "four_bar",
+    "garment", "jansen_leg", "newton_cradle", "nunchaku", "plank_bridge", "plectoneme", "pyramid", "quadruped", "ragdoll_pile",
+    "rolling_balls", "rope_net", "slider_crank", "soft_drop", "soft_pile", "spring_chain", "stewart_platform", "wrecking_ball",
 )  # fmt: skip
 """Names of the built-in scenes, written out so that help needs no import of them."""
 
@@ -64,8 +65,8 @@ def run(
     seconds: Annotated[float | None, typer.Option(help="Simulated time \\[s].")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.")] = None,
     substeps: Annotated[int | None, typer.Option(help="Steps per frame.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Sweeps per step.")] = None,
-    solver: Annotated[str, typer.Option(help="Solver: vbd.")] = "vbd",
+    iterations: Annotated[int | None, typer.Option(help="Sweeps per step (vbd), most iterations (kamino).")] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver: vbd or kamino; by default the scene's, vbd for files.")] = None,
     material: Annotated[str | None, typer.Option(help="Preset, or constants: E=1e6,nu=0.4,density=1100,thickness=1e-3.")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="Factor or 'fit', once or per file.")] = None,
     rotate: Annotated[list[str] | None, typer.Option(help="Degrees about x,y,z, once or per file.")] = None,
@@ -86,11 +87,11 @@ def run(
     wp.config.log_level = wp.LOG_ERROR
     if quiet:
         LOG.setLevel(logging.WARNING)
-    from hooke.simulate import SimulationError, prepare
+    from hooke.simulate import METHODS, SimulationError, prepare
     from hooke.simulate import run as simulate
 
-    if solver != "vbd":
-        raise ValueError(f"unknown solver {solver!r}; expected vbd")
+    if solver is not None and solver not in METHODS:
+        raise ValueError(f"unknown solver {solver!r}; expected one of {', '.join(METHODS)}")
     built_in = {"--scale": scale, "--rotate": rotate, "--place": place, "--up": up, "--units": units, "--hull": hull}
     from_files = len(what) > 1 or ":" in what[0]
     given = [name for name, value in built_in.items() if value and not from_files]
@@ -107,7 +108,8 @@ def run(
         pin_particles(scene.builder, text)
     files = output or [Path("results") / f"{scene.name}.npz"]
     _check_outputs(files)
-    settings = {"seconds": seconds, "fps": fps, "substeps": substeps, "iterations": iterations, "device": device, "worlds": worlds}
+    settings = {"seconds": seconds, "fps": fps, "substeps": substeps, "iterations": iterations, "device": device, "worlds": worlds,
+                "method": solver}  # fmt: skip
     try:
         result = _with_progress(simulate, scene, settings, quiet)
     except SimulationError as error:
@@ -209,13 +211,20 @@ def _print_summary(result: Any) -> None:
         ("max penetration", number(1.0e3 * s["max_penetration_m"], "mm")),
         ("contacts (most)", str(s["contacts"])),
         ("overflow", ", ".join(f"{k}: {n} needed, {m} available" for k, (n, m) in s["overflow"].items()) or "none"),
-        ("residual", number(s["residual_N"], "N")),
+        ("residual", _residual(s, number)),
         ("energy", f"{s['energy_start_J']:.4g} -> {s['energy_end_J']:.4g} J (kinetic {s['kinetic_end_J']:.3g} J)"),
     ]
     table = Table(title=f"{result.scene.name} on {result.model.device}", show_header=False, title_justify="left")
     for row in rows:
         table.add_row(*row)
     out.print(table)
+
+
+def _residual(s: dict[str, Any], number: Any) -> str:
+    """How well the last step was solved, in the measure of the solver."""
+    if "natural_map" not in s:
+        return str(number(s["residual_N"], "N"))
+    return number(s["natural_map"]) + (", converged" if s["converged"] else ", not converged")
 
 
 @app.command()

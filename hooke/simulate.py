@@ -18,11 +18,14 @@ from hooke.execution.compile import start_loading
 from hooke.model.builder import ModelBuilder
 from hooke.model.energy import energy_kernels, measure_energy
 from hooke.scenes import SCENES, Scene
-from hooke.solvers import SolverVBD
+from hooke.solvers import SolverKamino, SolverVBD
 from hooke.solvers.vbd.finish import finish_vertices
 from hooke.viewer.record import Trajectory
 
-__all__ = ["RunResult", "SimulationError", "prepare", "run"]
+__all__ = ["METHODS", "RunResult", "SimulationError", "prepare", "run"]
+
+METHODS = ("vbd", "kamino")
+"""Names of the solvers that a scene may be simulated with."""
 
 
 class SimulationError(RuntimeError):
@@ -81,6 +84,7 @@ def run(
     scene: Scene | str | Callable[..., Scene], *, seconds: float | None = None, fps: float | None = None, substeps: int | None = None,
     iterations: int | None = None, device: Any = None, worlds: int = 1, spacing: tuple[float, float, float] | None = None,
     output: str | Path | list[str | Path] | None = None, progress: Callable[[int, int, float], None] | None = None,
+    method: str | None = None,
 ) -> RunResult:  # fmt: skip
     """Simulate a scene and record it.
 
@@ -89,12 +93,13 @@ def run(
         seconds: Simulated time [s]; None takes the scene's, like the next three.
         fps: Recorded frames per second.
         substeps: Steps per frame.
-        iterations: Sweeps per step.
+        iterations: Sweeps per step; of SolverKamino the most iterations, of which the scene says nothing.
         device: Warp device; None is the current one.
         worlds: Copies of the scene, each a world of its own.
         spacing: Distance between copies along each axis [m]; None sets them side by side.
         output: Files to write at the end: ``.npz``, ``.usd``, ``.usda`` or ``.usdc``.
         progress: Called after every frame with frames done, frames in all and simulated seconds.
+        method: The solver, "vbd" or "kamino"; None takes the scene's. With another than that, ``scene.solver`` does not count.
 
     Returns:
         The recording, the last state and figures. Interrupting (Ctrl-C) returns what was simulated so far.
@@ -108,7 +113,6 @@ def run(
     seconds = scene.seconds if seconds is None else seconds
     fps = scene.fps if fps is None else fps
     substeps = scene.substeps if substeps is None else substeps
-    iterations = scene.iterations if iterations is None else iterations
     for name, value in (("seconds", seconds), ("fps", fps), ("substeps", substeps), ("worlds", worlds)):
         if not 0.0 < value < float("inf"):
             raise ValueError(f"run: expected {name} > 0, found {value}")
@@ -116,7 +120,7 @@ def run(
     dt = 1.0 / (fps * substeps)
     model = _model(scene, worlds, spacing, device)
     pipeline = CollisionPipeline(model)  # its kernels compile beside those of the solver
-    solver = SolverVBD(model, iterations=iterations, **scene.solver)
+    solver, iterations = _solver(scene, scene.method if method is None else method, model, iterations)
     loop = _Loop(scene, model, pipeline, solver, dt)
     settings = {"scene": scene.name, "solver": type(solver).__name__, "dt": dt, "substeps": substeps, "iterations": iterations,
                 "device": str(model.device), "worlds": worlds, "camera": scene.camera}  # fmt: skip
@@ -176,6 +180,21 @@ def _model(scene: Scene, worlds: int, spacing: Any, device: Any) -> Any:
     return model
 
 
+def _solver(scene: Scene, method: str, model: Any, iterations: int | None) -> tuple[Any, int]:
+    """The solver of a run, and its iterations."""
+    if method not in METHODS:
+        raise ValueError(f"unknown solver {method!r}; expected one of {', '.join(METHODS)}")
+    options = scene.solver if method == scene.method else {}
+    if method == "vbd":
+        iterations = scene.iterations if iterations is None else iterations
+        return SolverVBD(model, iterations=iterations, **options), iterations
+    config = SolverKamino.Config.from_model(model, **options)
+    padmm: Any = config.padmm
+    if iterations is not None:
+        padmm.max_iterations = iterations
+    return SolverKamino(model, config), padmm.max_iterations
+
+
 class _Timing:
     """Wall-clock times of a run."""
 
@@ -197,6 +216,8 @@ class _Loop:
     def __init__(self, scene: Scene, model: Any, pipeline: CollisionPipeline, solver: Any, dt: float):
         self.scene, self.model, self.pipeline, self.solver, self.dt = scene, model, pipeline, solver, dt
         self.contacts = self.pipeline.contacts()
+        pairs = model.shape_contact_pairs
+        self.touches = isinstance(solver, SolverVBD) or (pairs is not None and len(pairs) > 0)
         self.state, self.other = model.state(), model.state()
         self.control = model.control()
         self.steps = 0
@@ -210,8 +231,11 @@ class _Loop:
     def step(self) -> None:
         if self.scene.drive is not None:
             self.scene.drive(self.model, self.state, self.time)
-        self.pipeline.collide(self.state, self.contacts)
-        self.solver.step(self.state, self.other, self.control, self.contacts, self.dt)
+        if self.scene.command is not None:
+            self.scene.command(self.model, self.control, self.time)
+        if self.touches:
+            self.pipeline.collide(self.state, self.contacts)
+        self.solver.step(self.state, self.other, self.control, self.contacts if self.touches else None, self.dt)
         self.state, self.other = self.other, self.state
         self.steps += 1
 
@@ -231,6 +255,15 @@ class _Loop:
         self.most_contacts = max(self.most_contacts, int(self.contacts.contact_counters.numpy()[:2].sum()))
         self.overflow |= self.solver.status.overflow
 
+    def _residuals(self) -> dict[str, Any]:
+        """How well the last step was solved, in the measure of the solver; how far joints have come apart."""
+        status = self.solver.status if self.steps else None
+        residual = None if status is None else status.residual
+        if isinstance(self.solver, SolverVBD):
+            return {"residual_N": residual}
+        converged = None if status is None else status.converged
+        return {"residual_N": None, "natural_map": residual, "converged": converged}
+
     def summary(self, timing: _Timing, initial: Any) -> dict[str, Any]:
         after_first = timing.frames[1:] or timing.frames
         wall = float(sum(after_first))
@@ -244,6 +277,6 @@ class _Loop:
             "real_time_factor": simulated / wall if wall > 0.0 else None,
             "max_penetration_m": self.penetration, "contacts": self.most_contacts,
             "overflow": {k: list(v) for k, v in self.overflow.items()},
-            "residual_N": self.solver.status.residual if self.steps else None,
+            **self._residuals(),
             "energy_start_J": start_energy.total, "energy_end_J": energy.total, "kinetic_end_J": energy.kinetic,
         }  # fmt: skip

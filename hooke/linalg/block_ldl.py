@@ -175,7 +175,9 @@ _SOLVE = """
 """
 
 _SOLVE_EIGHT = """
-    for (int n = 0; n < count; n++) {
+    const int* const nodes = order.data + first;
+    for (int k = 0; k < number; k++) {
+        const int n = nodes[k];
         auto& own = x.data[place + n];
         lanes_t b[6];
         EACH(i, 0, 6) b[i] = load(&own.data[i][0]);
@@ -194,7 +196,8 @@ _SOLVE_EIGHT = """
         EACH(j, 0, 5) EACH(i, 0, j + 1) b[4 - j] = b[4 - j] - b[5 - i] * f.data[4 - j][5 - i];
         EACH(i, 0, 6) store(&own.data[i][0], b[i]);
     }
-    for (int n = count - 1; n >= 0; n--) {
+    for (int k = number - 1; k >= 0; k--) {
+        const int n = nodes[k];
         auto& own = x.data[place + n];
         lanes_t b[6];
         EACH(i, 0, 6) b[i] = load(&own.data[i][0]);
@@ -317,9 +320,10 @@ def make_block_ldl(scalar: Any) -> SimpleNamespace:
 
     @wp.func_native(code(_MATRIX + _SOLVE_EIGHT))
     def solve_eight(
-        m: int, place: int, patterns: Patterns, diagonal: wp.array(dtype=rows), lower: wp.array(dtype=rows), x: wp.array(dtype=rows)
-    ) -> int:
-        """(2) for eight right sides."""
+        m: int, place: int, first: int, number: int, order: wp.array(dtype=wp.int32), patterns: Patterns, diagonal: wp.array(dtype=rows),
+        lower: wp.array(dtype=rows), x: wp.array(dtype=rows),
+    ) -> int:  # fmt: skip
+        """(2) for eight right sides, of the nodes ``order[first]`` ..., which no other node is coupled with, in ascending order."""
 
     mat33 = wp.types.matrix(shape=(3, 3), dtype=scalar)
 

@@ -196,6 +196,7 @@ CONSTRAINT_MIMIC = Table(
     ),
     doc="Constraints q[joint0] = coef0 + coef1 q[joint1].",
 )
+Mimics = CONSTRAINT_MIMIC.struct
 
 ARTICULATION = Table("articulation", "articulation_", (_WORLD, _LABEL), doc="Trees of joints.")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from hooke.model.builder import ModelBuilder
 from hooke.scenes.bodies import PALETTE
-from hooke.scenes.linkage import add_bar, add_hinge, at_distances, drive_speed
+from hooke.scenes.linkage import add_bar, add_hinge, add_peg, at_distances, drive_speed
 from hooke.scenes.scene import Scene
 
 __all__ = ["four_bar"]
@@ -30,6 +30,8 @@ def four_bar(
     a, d = np.array([0.0, 0.0, 0.3]), np.array([ground, 0.0, 0.3])
     b = a + crank * np.array([np.cos(turn), 0.0, np.sin(turn)])
     c = at_distances(b, d, coupler, rocker)
+    add_peg(builder, a)
+    add_peg(builder, d)
     bars = [
         add_bar(builder, start, end, label=label, color=PALETTE[k])
         for k, (start, end, label) in enumerate([(a, b, "crank"), (b, c, "coupler"), (c, d, "rocker")])

@@ -4,7 +4,7 @@ import numpy as np
 
 from hooke.model.builder import ModelBuilder
 from hooke.scenes.bodies import PALETTE
-from hooke.scenes.linkage import add_bar, add_hinge, add_plate, at_distances, drive_speed
+from hooke.scenes.linkage import add_bar, add_hinge, add_peg, add_plate, at_distances, drive_speed
 from hooke.scenes.scene import Scene
 
 __all__ = ["jansen_leg", "jansen_points"]
@@ -17,7 +17,7 @@ PIVOT = np.array([-0.38, 0.0, -0.078])
 def jansen_points(angle: float) -> dict[str, np.ndarray]:
     """Where the hinges are when the crank is at an angle [rad], the axis of the crank being the origin [m].
 
-    The lengths are the "holy numbers" of the machine, in decimetres of its drawings.
+    The lengths are the "holy numbers" of the machine, taken as centimetres.
     """
     crank = M * np.array([np.cos(angle), 0.0, np.sin(angle)])
     knee = at_distances(PIVOT, crank, B, J)
@@ -39,6 +39,8 @@ def jansen_leg(rate: float = 5.0, angle: float = 20.0, height: float = 1.2) -> S
     builder = ModelBuilder()
     axis = np.array([0.0, 0.0, height])
     p = {name: place + axis for name, place in jansen_points(np.radians(angle)).items()}
+    for place in (axis, p["pivot"]):
+        add_peg(builder, place, radius=0.02)
     crank = add_bar(builder, axis, p["crank"], label="crank", color=PALETTE[0], radius=0.012)
     upper = add_bar(builder, p["crank"], p["knee"], label="upper_rod", radius=0.012)
     lower = add_bar(builder, p["crank"], p["heel"], label="lower_rod", radius=0.012)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from hooke.model.builder import ModelBuilder
 from hooke.scenes.bodies import PALETTE, STEEL, anchors
+from hooke.scenes.scene import write_rows
 
-__all__ = ["BARE", "add_bar", "add_hinge", "add_plate", "at_distances", "drive_speed", "turn_to"]
+__all__ = ["BARE", "Follow", "add_bar", "add_hinge", "add_peg", "add_plate", "at_distances", "drive_speed", "ramp", "turn_to"]
 
 BARE = replace(STEEL, has_shape_collision=False, has_particle_collision=False)
 """Steel that touches nothing: parts of a mechanism may pass each other."""
@@ -76,3 +77,40 @@ def at_distances(a: Any, b: Any, from_a: float, from_b: float) -> np.ndarray:
         raise ValueError(f"no point is {from_a} m from {a} and {from_b} m from {b}: they are {length} m apart")
     unit = way / length
     return np.asarray(a + along * unit + np.sqrt(square) * np.array([-unit[2], 0.0, unit[0]]))
+
+
+def add_peg(builder: ModelBuilder, place: Any, radius: float = 0.014) -> None:
+    """A ball in the world where a mechanism is held [m], for the picture."""
+    builder.add_shape_sphere(
+        -1, xform=(*np.asarray(place, np.float64), 0.0, 0.0, 0.0, 1.0), radius=radius, cfg=BARE, color=(0.3, 0.3, 0.33)
+    )
+
+
+def ramp(time: float, length: float = 1.0) -> float:
+    """From 0 at the start to 1 after ``length`` [s], with no jump of its rate."""
+    share = min(max(time / length, 0.0), 1.0)
+    return share * share * (3.0 - 2.0 * share)
+
+
+class Follow:
+    """Gives joints their targets: a scene's ``command``.
+
+    Args:
+        builder: What is in the scene; with several worlds, in each of them.
+        joints: Joints with one degree of freedom.
+        path: Targets of these [m or rad] at a time [s]; their rates follow.
+    """
+
+    def __init__(self, builder: ModelBuilder, joints: Sequence[int], path: Callable[[float], np.ndarray]):
+        self.count, self.joints, self.path = builder.joint_count, np.asarray(joints), path
+        self.model: Any = None
+
+    def __call__(self, model: Any, control: Any, time: float) -> None:
+        if model is not self.model:
+            self.model, self.worlds = model, model.joint_count // self.count
+            rows = (self.count * np.arange(self.worlds)[:, None] + self.joints).reshape(-1)
+            self.coords, self.dofs = model.joint_q_start.numpy()[rows], model.joint_qd_start.numpy()[rows]
+        target = self.path(time)
+        rate = (self.path(time + 1.0e-4) - target) / 1.0e-4
+        write_rows(control.joint_target_q, self.coords, np.tile(target, self.worlds))
+        write_rows(control.joint_target_qd, self.dofs, np.tile(rate, self.worlds))

@@ -23,11 +23,13 @@ class Scene:
         seconds: Simulated time.
         fps: Recorded frames per second.
         substeps: Steps per frame.
-        iterations: Sweeps per step.
-        solver: Further keywords of the solver.
+        iterations: Sweeps per step of SolverVBD.
+        solver: Further keywords of the solver; of SolverKamino fields of its configuration.
         soft_contact: Values of ``model.soft_contact_ke``, ``_kd``, ``_mu`` by the last part of their names.
         drive: Called before every step as ``drive(model, state, time)``; moves kinematic bodies and pinned particles.
+        command: Called before every step as ``command(model, control, time)``; writes targets and efforts of joints.
         camera: Keywords of ``hooke.render``.
+        method: The solver that the scene is made for: "vbd" (SolverVBD) or "kamino" (SolverKamino).
     """
 
     name: str
@@ -39,7 +41,9 @@ class Scene:
     solver: dict[str, Any] = field(default_factory=dict)
     soft_contact: dict[str, float] = field(default_factory=dict)
     drive: Callable[[Any, Any, float], None] | None = None
+    command: Callable[[Any, Any, float], None] | None = None
     camera: dict[str, Any] = field(default_factory=dict)
+    method: str = "vbd"
 
 
 def self_contact(wanted: bool, radius: float, reach: float = 1.75, **others: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from hooke.model.builder import ModelBuilder
 from hooke.scenes.bodies import PALETTE, anchors
-from hooke.scenes.linkage import BARE, add_bar, add_hinge, drive_speed
+from hooke.scenes.linkage import BARE, add_bar, add_hinge, add_peg, drive_speed
 from hooke.scenes.scene import Scene
 
 __all__ = ["slider_crank"]
@@ -24,6 +24,7 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, rate: float = 10.0, angle
     a = np.array([0.0, 0.0, 0.3])
     b = a + crank * np.array([np.cos(turn), 0.0, np.sin(turn)])
     c = a + (crank * np.cos(turn) + np.sqrt(rod**2 - (crank * np.sin(turn)) ** 2), 0.0, 0.0)
+    add_peg(builder, a)
     bars = [add_bar(builder, a, b, label="crank"), add_bar(builder, b, c, label="rod", color=PALETTE[2])]
     piston = builder.add_link(xform=(*c, 0.0, 0.0, 0.0, 1.0), label="piston")
     builder.add_shape_box(piston, hx=0.04, hy=0.03, hz=0.03, cfg=BARE, color=PALETTE[0])

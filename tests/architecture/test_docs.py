@@ -54,3 +54,22 @@ def test_example_of_the_page_of_the_complementarity_problem_runs():
     exec(textwrap.dedent(re.search(r"\n\n((?:    .*\n|\n(?=    ))+)", text).group(1)), space)
     np.testing.assert_allclose(space["found"].impulses, [[1.0, -0.3, 0.0]], atol=1e-9)
     np.testing.assert_allclose(space["found"].velocities, [[0.0, 0.95, 0.0]], atol=1e-9)
+
+
+def test_example_of_the_page_of_resets_runs():
+    text = (ROOT / "docs" / "guide" / "kamino_reset.md").read_text()
+    space: dict = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), space)
+    assert space["status"].converged.tolist() == [True, False, True]
+    assert np.allclose(space["state"].joint_q.numpy().reshape(3, -1)[:, 0], [0.5, 0.0, 1.5])
+
+
+def test_examples_of_the_page_of_kamino_run():
+    """All blocks in their order, each going on with what the ones before have left."""
+    text = (ROOT / "docs" / "guide" / "kamino.md").read_text()
+    space: dict = {}
+    for block in re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", text):
+        exec(textwrap.dedent(block), space)
+    assert space["solver"].status.converged and abs(space["state"].body_q.numpy()[0, 2] - 0.1) < 1e-4
+    force = space["contacts"].rigid_contact_force.numpy()[: space["count"]].sum(axis=0)
+    assert np.allclose(force[:3], (0.0, 0.0, 9.81 * space["model"].body_mass.numpy()[0]), rtol=1e-3, atol=1e-2)

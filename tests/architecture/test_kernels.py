@@ -19,11 +19,19 @@ from hooke.elements.attachment import ATTACHMENT
 from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.body_motion import make_body_kernels
+from hooke.solvers.kamino.closing import make_close_worlds
 from hooke.solvers.kamino.contact_memory import make_memory_kernels
 from hooke.solvers.kamino.contact_points import make_fill_points
+from hooke.solvers.kamino.contact_rows import make_contact_rows
+from hooke.solvers.kamino.fk_solve import make_fk_kernel
+from hooke.solvers.kamino.forget import make_forget_joints
+from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
+from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.ncp import make_solve_worlds
+from hooke.solvers.kamino.reset_motion import make_keep_coordinates
+from hooke.solvers.kamino.row_solve import make_solve_rows
 from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
 from hooke.solvers.vbd.features import make_feature_kernels
@@ -57,13 +65,31 @@ FACTORIES = {
         kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
     ],
     "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.contact_rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.groups.make_group_rows": lambda: [make_group_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.row_solve.make_solve_rows": lambda: [make_solve_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
         make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
     ],
-    "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [*vars(make_body_kernels(wp.float64)).values()],
-    "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [*vars(make_inequality_kernels(wp.float64)).values()],
-    "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [*vars(make_joint_kernels(wp.float64)).values()],
-    "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [*vars(make_world_kernels(wp.float64)).values()],
+    "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_body_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_inequality_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.fk_solve.make_fk_kernel": lambda: [make_fk_kernel(sparse) for sparse in (False, True)],
+    "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_joint_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.closing.make_close_worlds": lambda: [make_close_worlds(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.mimic_rows.make_mimic_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_mimic_kernels(scalar)).values()
+    ],
+    "hooke.solvers.kamino.forget.make_forget_joints": lambda: [make_forget_joints(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.reset_motion.make_keep_coordinates": lambda: [make_keep_coordinates(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [
+        kernel for scalar in SCALARS for kernel in vars(make_world_kernels(scalar)).values()
+    ],
     "hooke.solvers.vbd.contacts.make_contact_kernels": lambda: [
         *make_contact_kernels("anchored"),
         *make_contact_kernels("smoothed"),
@@ -109,7 +135,7 @@ NATIVE = {
     "eliminate_column": {7, 8, 9, 10},
     "factor_blocks": {2, 3},
     "solve_blocks": {4},
-    "solve_eight": {5},
+    "solve_eight": {8},
     "put_column": {4},
     "store_products": {7},
     "store_compliance": {3},

@@ -160,7 +160,7 @@ def test_contacts_are_found_again():
 def test_worlds_are_forgotten_alone():
     forces = np.tile((0.0, 0.0, 1.0), (16, 1))
     contact_list, _, state, given, start = remembered(forces, worlds=2)
-    contact_list.forget([0])
+    contact_list.forget(wp.array([True, False], dtype=wp.bool, device="cpu"))
     contact_list.recall(state.body_q, start, "key_and_position", 1.0, given, 0.01)
     assert np.allclose(given.impulse.numpy()[:48].reshape(-1, 3)[:, 2], [0.0] * 8 + [0.01] * 8)
 

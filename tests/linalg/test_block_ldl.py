@@ -18,12 +18,14 @@ def make_kernel(scalar):
 
     def solve_all(
         patterns: Patterns, diagonal: wp.array(dtype=make_rows(scalar)), lower: wp.array(dtype=make_rows(scalar)),
-        x: wp.array(dtype=make_row(scalar)), eight: wp.array(dtype=make_rows(scalar)),
+        x: wp.array(dtype=make_row(scalar)), eight: wp.array(dtype=make_rows(scalar)), order: wp.array(dtype=wp.int32),
     ):  # fmt: skip
         m = wp.tid()
         factor_blocks(m, patterns, diagonal, lower)
         solve_blocks(m, patterns, diagonal, lower, x)
-        solve_eight(m, patterns.node[m], patterns, diagonal, lower, eight)
+        for k in range(patterns.size[patterns.kind[m]]):
+            order[patterns.node[m] + k] = k
+        solve_eight(m, patterns.node[m], patterns.node[m], patterns.size[patterns.kind[m]], order, patterns, diagonal, lower, eight)
 
     solve_all.__qualname__ += scalar.__name__
     return wp.kernel(solve_all, enable_backward=False, module="unique")
@@ -90,7 +92,13 @@ def run(scalar, eliminations, kind, parts):
     joined = [np.concatenate([part[i] for part in parts]) for i in range(4)]
     dtype = np.float64 if scalar is wp.float64 else np.float32
     arrays = [wp.array(np.ascontiguousarray(a, dtype=dtype), dtype=t, device="cpu") for a, t in zip(joined, types, strict=True)]
-    wp.launch(KERNELS[scalar], dim=len(kind), inputs=[patterns], outputs=arrays, device="cpu")
+    wp.launch(
+        KERNELS[scalar],
+        dim=len(kind),
+        inputs=[patterns],
+        outputs=[*arrays, wp.zeros(len(joined[0]), dtype=wp.int32, device="cpu")],
+        device="cpu",
+    )
     return arrays[2].numpy()[:, :6].astype(np.float64), arrays[3].numpy()[:, :6].astype(np.float64)
 
 

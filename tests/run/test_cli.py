@@ -56,6 +56,14 @@ def test_default_output_is_named_after_the_scene(command, tmp_path):
     assert (tmp_path / "results" / "spring_chain.npz").is_file()
 
 
+def test_the_solver_can_be_chosen(command, tmp_path, capsys):
+    for solver, name, unit in (("kamino", "SolverKamino", "converged"), ("vbd", "SolverVBD", " N ")):
+        assert command("run", "four_bar", "--solver", solver, "--seconds", "0.05", "-o", "a.npz") == 0
+        residual = next(line for line in capsys.readouterr().out.splitlines() if "residual" in line)
+        assert unit in residual
+        assert Trajectory.load(tmp_path / "a.npz").info["solver"] == name
+
+
 def test_files_with_roles(command, tmp_path, capsys):
     (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n")
     arguments = "run t.obj:cloth --seconds 0.05 --substeps 2 --pin plane:-1,0,0,0.1 --place 0,0,2 --scale 2 --material denim"
@@ -80,7 +88,8 @@ def test_files_with_roles(command, tmp_path, capsys):
         (["run", "cloth_hanging", "--material", "tin"], "preset"),
         (["run", "cloth_hanging", "--scale", "2"], "only for FILE:ROLE"),
         (["run", "cloth_hanging", "--pin", "ball:1"], "box:"),
-        (["run", "cloth_hanging", "--solver", "magic"], "vbd"),
+        (["run", "cloth_hanging", "--solver", "magic"], "vbd, kamino"),
+        (["run", "cloth_hanging", "--solver", "kamino"], "particles"),
         (["run", "cloth_hanging", "--device", "cuda:7"], "cuda:7"),
         (["run", "a.obj:cloth", "b.obj:cloth", "c.obj:cloth", "--scale", "1", "--scale", "2"], "once per file"),
         (["render", "missing.npz"], "missing.npz"),

@@ -5,8 +5,9 @@ import pytest
 import warp as wp
 
 import hooke
-from hooke.scenes import SCENES, Scene, cloth_hanging, soft_drop, spring_chain
+from hooke.scenes import SCENES, Scene, cloth_hanging, four_bar, newton_cradle, soft_drop, spring_chain
 from hooke.simulate import SimulationError
+from hooke.solvers import SolverKamino
 from tests.support import SMALL_SCENES
 
 
@@ -73,6 +74,44 @@ def test_drive_moves_what_it_likes():
     scene.drive = lift
     result = hooke.run(scene, seconds=0.5, substeps=2)
     assert result.state.particle_q.numpy()[0, 2] == pytest.approx(1.2 + 0.5, abs=0.02)
+
+
+def test_the_solver_is_the_scenes_or_the_one_that_is_named():
+    """Both close the loop; each says how well it solved in its own measure."""
+    own = hooke.run(four_bar, seconds=0.1)
+    assert own.trajectory.info["solver"] == "SolverKamino" and own.trajectory.info["iterations"] == 200
+    assert own.summary["residual_N"] is None and own.summary["natural_map"] == 0.0 and own.summary["converged"]
+    other = hooke.run(four_bar, seconds=0.1, method="vbd")
+    assert other.trajectory.info["solver"] == "SolverVBD" and other.trajectory.info["iterations"] == 10
+    assert other.summary["residual_N"] > 0.0 and "natural_map" not in other.summary
+    assert np.allclose(own.trajectory.body_q[-1], other.trajectory.body_q[-1], atol=2e-3)
+    with pytest.raises(ValueError, match="'magic'.*vbd, kamino"):
+        hooke.run(four_bar, method="magic")
+    with pytest.raises(ValueError, match="particles"):
+        hooke.run(chain, method="kamino")
+
+
+def test_settings_of_a_scene_are_those_of_its_solver():
+    scene = newton_cradle(balls=2)
+    scene.solver = {"integrator": "moreau", "padmm": SolverKamino.Config().padmm}
+    scene.solver["padmm"].max_iterations = 30
+    assert hooke.run(scene, seconds=0.05).trajectory.info["iterations"] == 30
+    assert hooke.run(scene, seconds=0.05, iterations=7).trajectory.info["iterations"] == 7
+    assert scene.solver["padmm"].max_iterations == 30
+    assert hooke.run(scene, seconds=0.05, method="vbd").trajectory.info["solver"] == "SolverVBD"
+    scene.solver = {"nothing": 1}
+    with pytest.raises(TypeError, match="nothing"):
+        hooke.run(scene)
+
+
+def test_command_writes_what_joints_are_to_do():
+    def push(model, control, time):
+        control.joint_target_qd.assign([-6.0 if time < 0.2 else 3.0, 0.0, 0.0, 0.0])
+
+    scene = four_bar()
+    scene.command = push
+    crank = hooke.run(scene, seconds=0.5).state.body_qd.numpy()[0, 4]
+    assert crank == pytest.approx(3.0, rel=1e-3)
 
 
 def test_blow_up_is_said_and_what_came_before_is_kept():

@@ -2,7 +2,13 @@
 
     p = M u + dt (m g + f, tau_gyro + t),     r <- r + dt v,     q <- exp(dt w) q                                (1)
 
-The gyroscopic torque turns the angular momentum L = I w without changing its length: L' = L - dt w x L, scaled to |L|.
+The gyroscopic torque turns the angular momentum L = I w without changing its length: with the inertia I in the world's axes where the
+equations are set up, and the angular impulse T of everything,
+
+    I w' = exp(-dt w' / 2) (exp(-dt w / 2) I w + T),                                                             (2)
+
+to first order L - dt w x L + T. A free body keeps its momentum, and its energy without drift: (2) is the leapfrog scheme on rotations, the
+momentum being that between two poses.
 """
 
 from functools import cache
@@ -16,23 +22,19 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.model.tables import Bodies
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.mechanism import Mechanism
+from hooke.solvers.kamino.poses import make_pose_functions
 
 __all__ = ["make_body_kernels"]
 
 
 @cache
 def make_body_kernels(scalar: Any) -> SimpleNamespace:
-    """``begin``, ``integrate`` and ``finish`` over a type of numbers."""
+    """``begin``, ``place``, ``integrate`` and ``finish`` over a type of numbers."""
     t = make_types(scalar)
     vec3, quat, row, mat33, Motion = t.vec3, t.quat, t.row, t.mat33, t.Motion
 
-    @wp.func
-    def widened(v: wp.vec3):
-        return vec3(scalar(v[0]), scalar(v[1]), scalar(v[2]))
-
-    @wp.func
-    def unit(q: wp.quat):
-        return wp.normalize(quat(scalar(q[0]), scalar(q[1]), scalar(q[2]), scalar(q[3])))
+    poses = make_pose_functions(scalar)
+    widened, unit, turned, rotated = poses.widened, poses.unit, poses.turned, poses.rotated
 
     @wp.func
     def upper(u: row):
@@ -45,16 +47,6 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
     @wp.func
     def six(a: vec3, b: vec3):
         return row(a[0], a[1], a[2], b[0], b[1], b[2], scalar(0.0), scalar(0.0))
-
-    @wp.func
-    def turned(q: quat, phi: vec3):
-        """exp(phi) q, of unit length."""
-        angle = wp.length(phi)
-        half = scalar(0.5) * angle
-        s = scalar(0.5) - angle * angle / scalar(48.0)
-        if angle > scalar(1.0e-3):
-            s = wp.sin(half) / angle
-        return wp.normalize(quat(s * phi[0], s * phi[1], s * phi[2], wp.cos(half)) * q)
 
     @wp.kernel(enable_backward=False, module="unique")
     def begin_bodies(
@@ -81,21 +73,40 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
                     scalar(own[2, 0]), scalar(own[2, 1]), scalar(own[2, 2]),
                 )  # fmt: skip
                 inertia = turn * local * wp.transpose(turn)
-                spin = inertia * w
-                size = wp.length(spin)
-                if size > scalar(0.0):
-                    spin -= dt * wp.cross(w, spin)
-                    spin *= size / wp.length(spin)
                 g = widened(gravity[wp.where(bodies.world[b] < 0, gravity.shape[0] - 1, bodies.world[b])])
                 f, torque = widened(wp.spatial_top(body_f[b])), widened(wp.spatial_bottom(body_f[b]))
                 motion.mass[b] = m
                 motion.inertia[b] = inertia
-                motion.momentum[b] = six(m * v + dt * (m * g + f), spin + dt * torque)
+                half, given_spin, inverse = scalar(0.5) * dt, dt * torque, wp.inverse(inertia)
+                spin = rotated(inertia * w, -half * w)
+                later, rate = scalar(1.0) * spin, scalar(1.0) * w
+                for _k in range(wp.where(mechanism.moves[b] != 0, 4, 0)):
+                    later = rotated(spin + given_spin, -half * rate) - given_spin
+                    rate = inverse * (later + given_spin)
+                motion.spin[b] = spin
+                motion.carried_spin[b] = later
+                motion.momentum[b] = six(m * v + dt * (m * g + f), later + given_spin)
             motion.com[b] = com
             motion.rotation[b] = q
             motion.twist[b] = six(v, w)
             b = next_item(work, b)
         restore_denormals(state)
+
+    @wp.func
+    def narrowed(com: vec3, q: quat, local: wp.vec3):
+        """The pose of a body frame."""
+        p = com - wp.quat_rotate(q, widened(local))
+        return wp.transform(
+            wp.vec3(float(p[0]), float(p[1]), float(p[2])), wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3]))
+        )
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def place_bodies(work: Work, bodies: Bodies, motion: Motion, body_q: wp.array(dtype=wp.transform)):
+        """Poses as states have them."""
+        b = first_item(work, wp.tid())
+        while b >= 0:
+            body_q[b] = narrowed(motion.com[b], motion.rotation[b], bodies.com[b])
+            b = next_item(work, b)
 
     @wp.kernel(enable_backward=False, module="unique")
     def integrate_bodies(work: Work, step: Step, mechanism: Mechanism, start: Motion, x: wp.array(dtype=row), motion: Motion):
@@ -119,26 +130,18 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
 
     @wp.kernel(enable_backward=False, module="unique")
     def finish_bodies(
-        work: Work, step: Step, bodies: Bodies, mechanism: Mechanism, start: Motion, shift: wp.array(dtype=row),
-        given: wp.array(dtype=wp.transform), given_f: wp.array(dtype=wp.spatial_vector), motion: Motion,
+        work: Work, step: Step, bodies: Bodies, mechanism: Mechanism, start: Motion, motion: Motion,
+        given: wp.array(dtype=wp.transform), given_f: wp.array(dtype=wp.spatial_vector),
         body_q: wp.array(dtype=wp.transform), body_qd: wp.array(dtype=wp.spatial_vector), total: wp.array(dtype=wp.spatial_vector),
     ):  # fmt: skip
-        """The last correction of poses, and what goes into the state."""
+        """What goes into the state."""
         state = flush_denormals()
         b = first_item(work, wp.tid())
         while b >= 0:
             pose, force = 1.0 * given[b], 1.0 * given_f[b]
             u = scalar(1.0) * motion.twist[b]
             if mechanism.moves[b] != 0:
-                correction = scalar(1.0) * shift[mechanism.node[b]]
-                com = motion.com[b] + upper(correction)
-                q = turned(motion.rotation[b], lower(correction))
-                motion.com[b] = com
-                motion.rotation[b] = q
-                p = com - wp.quat_rotate(q, widened(bodies.com[b]))
-                pose = wp.transform(
-                    wp.vec3(float(p[0]), float(p[1]), float(p[2])), wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3]))
-                )
+                pose = narrowed(motion.com[b], motion.rotation[b], bodies.com[b])
                 whole = scalar(1.0) - scalar(step.damping) * scalar(step.dt)
                 w = lower(u)
                 if whole > scalar(0.0):
@@ -152,4 +155,4 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
             b = next_item(work, b)
         restore_denormals(state)
 
-    return SimpleNamespace(begin=begin_bodies, integrate=integrate_bodies, finish=finish_bodies)
+    return SimpleNamespace(begin=begin_bodies, place=place_bodies, integrate=integrate_bodies, finish=finish_bodies)

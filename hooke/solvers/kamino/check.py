@@ -250,17 +250,20 @@ def _fk_flags(model: Any, tables: dict[str, Any], s: Structure, use_fk: bool) ->
 
 
 def _mimics(tables: dict[str, Any], s: Structure) -> list[str]:
-    """Joints of a mimic have scalar coordinates, and as many."""
+    """Joints of a mimic are of one world, and have scalar coordinates, and as many."""
     if not len(s.mimic_follower):
         return []
     axes = np.diff(s.joint_dof)
     scalar = np.append([not kind.quaternion and kind.dof_dim != (0, 0) for kind in MOTIONS], False)[s.kind]
     pairs = np.stack([s.mimic_follower, s.mimic_leader], axis=1)
-    bad = np.flatnonzero(~scalar[pairs].all(axis=1) | (axes[pairs[:, 0]] != axes[pairs[:, 1]]))
+    apart = s.joint_world[pairs[:, 0]] != s.joint_world[pairs[:, 1]]
+    bad = np.flatnonzero(~scalar[pairs].all(axis=1) | (axes[pairs[:, 0]] != axes[pairs[:, 1]]) | apart)
     if not len(bad):
         return []
     names = listed(bad, lambda m: f"{joint_name(tables, int(pairs[m, 0]))} following {joint_name(tables, int(pairs[m, 1]))}")
-    return [f"{names}: expected joints with scalar coordinates, as many of the one as of the other, to mimic each other"]
+    return [
+        f"{names}: expected joints of one world with scalar coordinates, as many of the one as of the other, to mimic each other"
+    ]
 
 
 def base_warning(tables: dict[str, Any], s: Structure) -> str | None:

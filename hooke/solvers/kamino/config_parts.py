@@ -127,7 +127,7 @@ class ConstrainedDynamicsConfig(Section):
         linear_solver_type: How the regularised matrix of the problem is inverted: direct "LLTB", "LLTS" and "LLTBRCM", or iterative
             "CR", "CG" and "CRF" with ``sparse_dynamics``.
         linear_solver_kwargs: Keyword arguments of it, e.g. ``{"maxiter": 100}``.
-        cull_speculative_contacts: Contacts whose surfaces do not touch yet have no row.
+        cull_speculative_contacts: Contacts whose surfaces are apart by more than ``constraints.delta`` have no row.
         eliminate_bilateral: The rows of joints are eliminated by a factorization along the mechanism, and what is iterated on are
             limits, contacts and bounded rows. False iterates on all rows, as the paper does.
         precision: Numbers of the factorization and the problem: "float64", "float32", or "auto", which is float64 on a CPU and
@@ -255,10 +255,10 @@ class ForwardKinematicsSolverConfig(Section):
 
     Attributes:
         tolerance: Largest residual of a joint [m or rad].
-        max_newton_iterations: Most iterations.
+        max_newton_iterations: Most iterations of an increment of the targets.
         max_line_search_iterations: Most halvings of a step.
         reset_state: Begin at the model's poses and not at those of the state.
-        add_axis_joints: A body between two ball joints does not spin about the line between them.
+        add_axis_joints: A body between two ball joints, or several with drives between them, does not spin about the line between these.
         use_incremental_solve: Approach targets in steps.
         max_linear_incremental_step: Largest of them [m].
         max_angular_incremental_step: Largest of them [rad]; 10 degrees.

@@ -20,15 +20,17 @@ from hooke.solvers.kamino.problem import make_problem
 
 __all__ = ["WARM_STARTS", "make_memory", "make_memory_kernels"]
 
-BY_POSITION, BY_NET_FORCE, TANGENTIAL = wp.constant(1), wp.constant(2), wp.constant(4)
+BY_POSITION, BY_NET_FORCE, TANGENTIAL, BY_ORDER = (wp.constant(k) for k in (1, 2, 4, 8))
 WARM_STARTS = {
+    "internal": 8,
     "key_and_position": 1,
     "geom_pair_net_force": 2,
     "key_and_position_with_net_force_backup": 1 | 2,
     "key_and_position_with_tangential_net_force": 1 | 4,
     "key_and_position_with_net_force_backup_and_tangential_net_force": 1 | 2 | 4,
 }
-"""Ways to find the first guess of a contact by name: the contact itself, a share of the force of its pair, and of its tangential part."""
+"""Ways to find the first guess of a contact by name: the contact of the same number, the contact itself, a share of the force of its pair,
+and of its tangential part."""
 
 REACH = wp.constant(0.02)  # distance within which a point is the same [m]
 ALIKE = wp.constant(0.9)  # least product of the normals of the same contact
@@ -94,9 +96,11 @@ def make_memory_kernels(scalar: Any) -> SimpleNamespace:
         first, last = 1 * memory.first[w], 1 * memory.last[w]
         guess = wp.clamp(first + k - points.first[w], first, wp.max(first, last - 1))
         found, nearest = int(-1), float(REACH)
-        for step in range(2 * (last - first)):
+        step, steps = int(0), 2 * (last - first)
+        while step < steps and nearest >= 0.0:
             i = guess + wp.where(step % 2 == 0, step // 2, -1 - step // 2)
-            if i >= first and i < last and nearest >= 0.0:
+            step += 1
+            if i >= first and i < last:
                 if same_pair(points, k, memory, i) and wp.dot(memory.normal[i], points.normal[k]) > scalar(ALIKE):
                     away = wp.length(memory.point[i] - point)
                     if points.feature[k] >= 0 and memory.feature[i] == points.feature[k]:
@@ -147,6 +151,11 @@ def make_memory_kernels(scalar: Any) -> SimpleNamespace:
                 old, force, velocity = int(-1), vec3(), vec3()
                 if (way & BY_POSITION) != 0:
                     old = find_again(points, k, place_on(points.body_b[k], points.arm_b[k], bodies, body_q), memory)
+                if (way & BY_ORDER) != 0:
+                    i = memory.first[w] + k - points.first[w]
+                    if i < memory.last[w]:
+                        if same_pair(points, k, memory, i):
+                            old = i
                 if old >= 0:
                     force = turned(memory.force[old], memory.normal[old], n)
                     velocity = turned(memory.velocity[old], memory.normal[old], n)

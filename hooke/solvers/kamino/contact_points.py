@@ -42,6 +42,7 @@ class Materials:
         friction: One of MIXES, for coefficients of friction.
         restitution: One of MIXES, for coefficients of restitution.
         culls: Whether contacts whose surfaces are apart are left out.
+        apart: From what distance on they are [m].
         worlds: Number of worlds.
         most: Contacts of a pair of shapes, the deepest of them; 0 is any number.
     """
@@ -49,6 +50,7 @@ class Materials:
     friction: wp.int32
     restitution: wp.int32
     culls: wp.int32
+    apart: wp.float32
     worlds: wp.int32
     most: wp.int32
 
@@ -194,7 +196,7 @@ def world_of_row(
                 world = wp.where(shapes.world[s] >= 0, shapes.world[s], shapes.world[t])
                 if materials.worlds == 1:
                     world = 0
-                if materials.culls != 0 and separation(rows, r, a, b, body_q) > 0.0:
+                if materials.culls != 0 and separation(rows, r, a, b, body_q) > materials.apart:
                     world = -1
                 if world >= 0 and materials.most > 0:
                     if deeper_rows(rows, r, body_q, a, b) >= materials.most:

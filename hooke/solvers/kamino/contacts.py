@@ -17,6 +17,7 @@ from hooke.solvers.kamino.contact_points import (
     make_points,
     sort_points,
 )
+from hooke.solvers.kamino.forget import forget_contacts
 
 __all__ = ["ContactList"]
 
@@ -61,7 +62,7 @@ class ContactList:
     @property
     def kernels(self) -> list[Any]:
         """All kernels that it may launch."""
-        return [count_points, list_rows, sort_points, self._fill, *vars(self._kernels).values()]
+        return [forget_contacts, count_points, list_rows, sort_points, self._fill, *vars(self._kernels).values()]
 
     def needs(self, contacts: Any) -> bool:
         """Whether there is too little room for the rows of a buffer."""
@@ -120,11 +121,9 @@ class ContactList:
         inputs = [self.points, self._tables["body"].struct, body_q, problem, start, self._scalar(dt)]
         self._recorder.launch(self._kernels.remember, self.room, inputs, [self._memory])
 
-    def forget(self, worlds: Any = None) -> None:
-        """Forget the contacts of worlds, a list of their numbers; None is all."""
-        last = self._memory.last.numpy()
-        last[slice(None) if worlds is None else worlds] = self._memory.first.numpy()[slice(None) if worlds is None else worlds]
-        self._memory.last.assign(last)
+    def forget(self, selected: wp.array) -> None:
+        """Forget the contacts of selected worlds, bool (W,) or one more."""
+        self._recorder.launch(forget_contacts, self._worlds, [selected, self._memory.first], [self._memory.last])
 
     def read(self, contacts: Any, body_q: wp.array, force: wp.array, wrench: wp.array) -> None:
         """The forces of the last step on the bodies of shapes 1, for the rows of the buffer that it was given."""

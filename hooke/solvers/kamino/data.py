@@ -25,6 +25,11 @@ class Step:
         limit_speed: The same.
         limit_time: Time that limits take to recover [s]; negative is that of their damping over their stiffness.
         limit_compliance: Whether limits give way as springs and dampers.
+        contact_rate: The same of contacts as ``joint_rate``.
+        contact_speed: The same.
+        contact_time: The same as ``limit_time``.
+        contact_compliance: Whether contacts give way as springs and dampers.
+        dead_zone: Penetration that is left as it is [m].
         correction: Of coordinates that are angles: 0 within two turns, 1 as they are, 2 within half a turn.
     """
 
@@ -36,7 +41,12 @@ class Step:
     limit_rate: wp.float64
     limit_speed: wp.float64
     limit_time: wp.float64
+    contact_rate: wp.float64
+    contact_speed: wp.float64
+    contact_time: wp.float64
+    dead_zone: wp.float64
     limit_compliance: wp.int32
+    contact_compliance: wp.int32
     correction: wp.int32
 
 
@@ -48,6 +58,8 @@ def _make_motion(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: 
         mass: wp.array(dtype=scalar)
         inertia: wp.array(dtype=mat33)
         momentum: wp.array(dtype=row)
+        spin: wp.array(dtype=vec3)
+        carried_spin: wp.array(dtype=vec3)
 
     Motion.__doc__ = """Bodies at one time.
 
@@ -58,20 +70,58 @@ def _make_motion(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: 
         mass: Mass [kg].
         inertia: About the centre of mass, in world axes [kg m^2].
         momentum: That which the body would have at the end of the step without joints and contacts [N s, N m s].
+        spin: exp(-dt w / 2) I w of the angular velocity at the start [N m s].
+        carried_spin: What of ``momentum`` is not due to torques, I w' - T.
     """
     return Motion
+
+
+_JOINT_ROWS = """Six rows of every joint: locked motions, then degrees of freedom; and rows of mimics.
+
+Attributes:
+    child: J of the child's twist.
+    parent: J of the parent's twist.
+    child_end: J of the child's twist near the end of the step, where joints did not close with that of the start.
+    parent_end: The same of the parent's.
+    compliance: C; 1 of a row that is left out.
+    held: 1 of a row of the matrix, 0 of one that is left out.
+    right: Right side of the row: -v_b less what immovable bodies carry.
+    bias: v_b.
+    carried: Velocity of the row that immovable bodies cause.
+    error: Residuals of locked motions [m or rad], 0 of degrees of freedom.
+    goal: What they ought to be at the end of the step.
+    on_child: Impulse of commanded efforts on the child [N s, N m s].
+    on_parent: The same on the parent.
+    impulse: l, the solution.
+    q: Coordinates of all joints, angles without jumps; they last from step to step.
+    known: Whether those of a joint do.
+    axis: Axes of all degrees of freedom.
+    effort_gain: m_a of a degree of freedom with an effort row.
+    effort_rate: Velocity that its drive asks for.
+    mimic: J of the rows of a mimic, one for each axis, of up to four bodies.
+    mimic_compliance: C of a mimic; 1 of a row that is left out.
+    mimic_held: 1 of a row that is there, for each of its four bodies.
+    mimic_right: Right side.
+    mimic_carried: Velocity of its rows that immovable bodies cause.
+    mimic_error: How far the follower is from where it belongs [m or rad].
+    mimic_goal: What that ought to be at the end of the step.
+    mimic_impulse: l of a mimic.
+"""
 
 
 def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, rows: Any) -> Any:
     class JointRows:
         child: wp.array(dtype=rows)
         parent: wp.array(dtype=rows)
+        child_end: wp.array(dtype=rows)
+        parent_end: wp.array(dtype=rows)
         compliance: wp.array(dtype=row)
         held: wp.array(dtype=row)
         right: wp.array(dtype=row)
         bias: wp.array(dtype=row)
         carried: wp.array(dtype=row)
         error: wp.array(dtype=row)
+        goal: wp.array(dtype=row)
         on_child: wp.array(dtype=row)
         on_parent: wp.array(dtype=row)
         impulse: wp.array(dtype=row)
@@ -80,27 +130,16 @@ def _make_joint_rows(scalar: Any, vec3: Any, quat: Any, mat33: Any, row: Any, ro
         axis: wp.array(dtype=vec3)
         effort_gain: wp.array(dtype=scalar)
         effort_rate: wp.array(dtype=scalar)
+        mimic: wp.array(dtype=rows)
+        mimic_compliance: wp.array(dtype=row)
+        mimic_held: wp.array(dtype=row)
+        mimic_right: wp.array(dtype=row)
+        mimic_carried: wp.array(dtype=row)
+        mimic_error: wp.array(dtype=row)
+        mimic_goal: wp.array(dtype=row)
+        mimic_impulse: wp.array(dtype=row)
 
-    JointRows.__doc__ = """Six rows of every joint: locked motions, then degrees of freedom.
-
-    Attributes:
-        child: J of the child's twist.
-        parent: J of the parent's twist.
-        compliance: C; 1 of a row that is left out.
-        held: 1 of a row of the matrix, 0 of one that is left out.
-        right: Right side of the row: -v_b less what immovable bodies carry.
-        bias: v_b.
-        carried: Velocity of the row that immovable bodies cause.
-        error: Residuals of locked motions [m or rad], 0 of degrees of freedom.
-        on_child: Impulse of commanded efforts on the child [N s, N m s].
-        on_parent: The same on the parent.
-        impulse: l, the solution.
-        q: Coordinates of all joints, angles without jumps; they last from step to step.
-        known: Whether those of a joint do.
-        axis: Axes of all degrees of freedom.
-        effort_gain: m_a of a degree of freedom with an effort row.
-        effort_rate: Velocity that its drive asks for.
-    """
+    JointRows.__doc__ = _JOINT_ROWS
     return JointRows
 
 

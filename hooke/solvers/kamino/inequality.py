@@ -1,12 +1,8 @@
-"""What is left of a step when joints are eliminated: rows with bounded impulses, and the matrix that couples them.
+"""Rows with bounded impulses: what they are, and those of joints.
 
-A row is a rate of one or two bodies, v = J u + c l + b, of a kind of :class:`~hooke.solvers.kamino.problem.RowKind`. With K the matrix of
-:mod:`hooke.solvers.kamino.world_solve` as bodies see it and u the twists without these rows,
-
-    S = J K^-1 J^T + diag(c),     v_f = J u + b                                                                  (1)
-
-are formed eight rows at a time. Rows of joints are dry friction, drives with an effort limit, limits that are violated, and, where
-joints are not eliminated, all their rows.
+A row is a rate of one or two bodies, v = J u + c l + b, of a kind of :class:`~hooke.solvers.kamino.problem.RowKind`. Rows of joints are
+dry friction, drives with an effort limit, limits that are violated, and, where joints are not eliminated, all their rows. Behind them
+are the rows of contacts (:mod:`hooke.solvers.kamino.contact_rows`).
 """
 
 from functools import cache
@@ -15,7 +11,6 @@ from typing import Any
 
 import warp as wp
 
-from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.joints.dispatch import has_quaternion
 from hooke.joints.kind import Place
@@ -27,17 +22,15 @@ from hooke.model.tables import JointDofs, Joints
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.joint_rows import JointInputs
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
-from hooke.solvers.kamino.world_solve import make_solve_again
+from hooke.solvers.kamino.problem import RowKind, make_problem
 
-__all__ = ["KEYS", "make_inequality_kernels", "make_row_types"]
+__all__ = ["KEYS", "PLAIN", "make_inequality_kernels", "make_row_types"]
 
 BILATERAL, BOX, ONE_SIDED = (wp.constant(int(k)) for k in (RowKind.BILATERAL, RowKind.BOX, RowKind.ONE_SIDED))
 FRICTION, EFFORT, LOWER, UPPER, PLAIN = (wp.constant(k) for k in (1, 2, 4, 8, 16))  # bits of a degree of freedom's rows
 OF_BILATERAL, OF_FRICTION, OF_EFFORT, OF_LOWER, OF_UPPER = (wp.constant(k) for k in range(5))
 KEYS = 30
 """Rows that a joint may have: five for each of its six."""
-_WIDTH = wp.constant(PAD)
 
 
 @cache
@@ -53,6 +46,17 @@ def make_row_types(scalar: Any) -> Any:
         compliance: wp.array(dtype=scalar)
         bias: wp.array(dtype=scalar)
         key: wp.array(dtype=wp.int32)
+        first_row: wp.array(dtype=wp.int32)
+        first_contact: wp.array(dtype=wp.int32)
+        of_contacts: wp.array(dtype=wp.int32)
+        kept: wp.array(dtype=wp.int32)
+        part: wp.array(dtype=wp.int32)
+        largest: wp.array(dtype=wp.int32)
+        root: wp.array(dtype=wp.int32)
+        amount: wp.array(dtype=wp.int32)
+        nodes: wp.array(dtype=wp.int32)
+        number: wp.array(dtype=wp.int32)
+        order: wp.array(dtype=wp.int32)
         kept_impulse: wp.array(dtype=scalar)
         kept_velocity: wp.array(dtype=scalar)
 
@@ -65,7 +69,18 @@ def make_row_types(scalar: Any) -> Any:
         second: J of the second.
         compliance: c.
         bias: b.
-        key: Where impulse and velocity are kept for the next step.
+        key: Where impulse and velocity are kept for the next step; of contacts -1.
+        first_row: Of every world, where its rows would begin if no world had contacts.
+        first_contact: Of every world its first contact, then the number of all.
+        of_contacts: Of every world the first row of its contacts.
+        kept: Of every world, how many impulses of joints there were in the last step.
+        part: Number of rows of a problem, at its first member.
+        largest: Of every world that of its largest problem.
+        root: For making the problems: of every node one that it is connected with.
+        amount: The same: rows of a root.
+        nodes: Of every problem, at its first member, where in ``order`` its nodes begin.
+        number: How many they are.
+        order: The nodes of a world, those of one problem after those of another.
         kept_impulse: Impulses of the last step.
         kept_velocity: Velocities of the last step.
     """
@@ -75,12 +90,9 @@ def make_row_types(scalar: Any) -> Any:
 
 @cache
 def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
-    """``gather``, ``form`` and ``apply`` over a type of numbers."""
-    t, functions = make_types(scalar), make_block_ldl(scalar)
-    quat, rows, JointRows, Matrix, Motion = t.quat, t.rows, t.JointRows, t.Matrix, t.Motion
-    Rows, problems = make_row_types(scalar), make_problem(scalar)
-    solve_eight, put_column, store_products = functions.solve_eight, functions.put_column, functions.store_products
-    solve_again, row_at = make_solve_again(scalar), functions.row_at
+    """``gather`` over a type of numbers."""
+    t, row_at = make_types(scalar), make_block_ldl(scalar).row_at
+    quat, JointRows, Rows, problems = t.quat, t.JointRows, make_row_types(scalar), make_problem(scalar)
 
     @wp.func
     def coordinate(code: int, place: Place, q: wp.array(dtype=scalar), k: int):
@@ -163,7 +175,8 @@ def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
         """The rows of the joints of every world, one after the other."""
         w = first_item(work, wp.tid())
         while w >= 0:
-            joint, table, begin = mechanism.joint[w], mechanism.of_joint[patterns.kind[w]], problem.row[w]
+            joint, table = mechanism.joint[w], mechanism.of_joint[patterns.kind[w]]
+            begin = out.first_row[w] + 3 * out.first_contact[w]
             at = begin
             for local in range(mechanism.joint[w + 1] - joint):
                 j = joint + local
@@ -184,83 +197,10 @@ def make_inequality_kernels(scalar: Any) -> SimpleNamespace:
                             at = gather_dof(
                                 step, joints.type[j], place, dofs, mechanism, joint_rows, own, table + local, j, k, at, problem, out
                             )
-            problem.count[w] = at - begin
-            problem.stride[w] = ((at - begin + _WIDTH - 1) / _WIDTH) * _WIDTH
+            n = at - begin + 3 * (out.first_contact[w + 1] - out.first_contact[w])
+            problem.row[w] = begin
+            problem.count[w] = n
+            out.of_contacts[w] = at
             w = next_item(work, w)
 
-    @wp.kernel(enable_backward=False, module="unique")
-    def form_problem(work: Work, patterns: Patterns, table: Rows, matrix: Matrix, problem: problems):
-        """(1)."""
-        state = flush_denormals()
-        w = first_item(work, wp.tid())
-        while w >= 0:
-            n, begin, start, nodes = problem.count[w], problem.row[w], patterns.node[w], patterns.size[patterns.kind[w]]
-            entry, stride = problem.entry[w], problem.stride[w]
-            for group in range(stride / _WIDTH):
-                first = group * _WIDTH
-                for node in range(nodes):
-                    matrix.eight[start + node] = rows()
-                for lane in range(wp.min(_WIDTH, n - first)):
-                    at = begin + first + lane
-                    if table.first_place[at] >= 0:
-                        put_column(start + table.first_place[at], lane, at, table.first, matrix.eight)
-                    if table.second_place[at] >= 0:
-                        put_column(start + table.second_place[at], lane, at, table.second, matrix.eight)
-                solve_eight(w, start, patterns, matrix.diagonal, matrix.lower, matrix.eight)
-                for r in range(n):
-                    at = begin + r
-                    a, b = table.first_place[at], table.second_place[at]
-                    store_products(
-                        entry + r * stride + first, wp.where(a >= 0, start + a, -1), wp.where(b >= 0, start + b, -1), at,
-                        table.first, table.second, matrix.eight, problem.matrix,
-                    )  # fmt: skip
-            for r in range(n):
-                at = begin + r
-                v = scalar(1.0) * table.bias[at]
-                if table.first_place[at] >= 0:
-                    v += wp.dot(table.first[at], matrix.x[start + table.first_place[at]])
-                if table.second_place[at] >= 0:
-                    v += wp.dot(table.second[at], matrix.x[start + table.second_place[at]])
-                problem.free[at] = v
-                i = entry + r * stride + r
-                problem.matrix[i] = problem.matrix[i] + table.compliance[at]
-            w = next_item(work, w)
-        restore_denormals(state)
-
-    @wp.kernel(enable_backward=False, module="unique")
-    def apply_impulses(
-        work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, problem: problems, scale: scalar, table: Rows,
-        joint_rows: JointRows, matrix: Matrix,
-    ):  # fmt: skip
-        """Twists and impulses of joints with the impulses of the rows; those are kept, times ``scale``, for the next step."""
-        state = flush_denormals()
-        w = first_item(work, wp.tid())
-        while w >= 0:
-            n, begin, start = problem.count[w], problem.row[w], patterns.node[w]
-            joint, end = mechanism.joint[w], mechanism.joint[w + 1]
-            for k in range(KEYS * joint, KEYS * end):
-                table.kept_impulse[k] = scalar(0.0)
-                table.kept_velocity[k] = scalar(0.0)
-            if n > 0:
-                for r in range(n):
-                    at = begin + r
-                    impulse, key = problem.impulse[at], table.key[at]
-                    table.kept_impulse[key] = scale * impulse
-                    table.kept_velocity[key] = problem.velocity[at]
-                    if table.first_place[at] >= 0:
-                        node = start + table.first_place[at]
-                        matrix.right[node] = matrix.right[node] + impulse * table.first[at]
-                    if table.second_place[at] >= 0:
-                        node = start + table.second_place[at]
-                        matrix.right[node] = matrix.right[node] + impulse * table.second[at]
-                solve_again(w, patterns, mechanism, motion, joint_rows, matrix)
-                for r in range(n):
-                    if problem.kind[begin + r] == BILATERAL:
-                        index = table.key[begin + r] / 5
-                        value = scalar(1.0) * joint_rows.impulse[index / 6]
-                        value[index % 6] = problem.impulse[begin + r]
-                        joint_rows.impulse[index / 6] = value
-            w = next_item(work, w)
-        restore_denormals(state)
-
-    return SimpleNamespace(gather=gather_rows, form=form_problem, apply=apply_impulses)
+    return SimpleNamespace(gather=gather_rows)

@@ -32,7 +32,7 @@ def make_solve_worlds(scalar: Any, collect: bool = False) -> Any:
     def solve_worlds(work: Work, options: wp.array(dtype=Options), problem: problems, space: scratch, report: reports):
         w = first_item(work, wp.tid())
         while w >= 0:
-            solve_world(w, scratch_slot(work, w), problem, options, space, report)
+            report.world[w] = solve_world(w, 0, problem.count[w], scratch_slot(work, w), problem, options, space, report)
             w = next_item(work, w)
 
     return solve_worlds

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["COLUMNS", "Options", "PenaltyMethod", "WorldStatus", "make_options", "make_report"]
+__all__ = ["COLUMNS", "Options", "PenaltyMethod", "WorldStatus", "make_options", "make_report", "solve_nothing", "worse_of"]
 
 
 class PenaltyMethod(IntEnum):
@@ -130,6 +130,28 @@ class WorldStatus:
     natural_map: wp.float64
     rho: wp.float64
     a: wp.float64
+
+
+@wp.func
+def solve_nothing(option: Options):
+    """What becomes of a problem without rows."""
+    status = WorldStatus()
+    status.converged = 1
+    status.a = option.a_0
+    status.rho = option.rho_0
+    return status
+
+
+@wp.func
+def worse_of(a: WorldStatus, b: WorldStatus):
+    """What became of two problems: the one with the larger natural map, and Newton steps of both."""
+    status = b
+    if a.natural_map > b.natural_map:
+        status = a
+    status.converged = a.converged * b.converged
+    status.iterations = wp.max(a.iterations, b.iterations)
+    status.newton_steps = a.newton_steps + b.newton_steps
+    return status
 
 
 COLUMNS = (

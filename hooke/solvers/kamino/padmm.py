@@ -26,22 +26,30 @@ _PREPARE = """
     const int first = problem.row.data[w], stride = problem.stride.data[w];
     const int* const kind = problem.kind.data + first;
     const real_t* const s = problem.matrix.data + problem.entry.data[w];
+    const int* const member = problem.member.data ? problem.member.data + first + start : nullptr;
+    int* const place = active;  // of a row in the matrix
+    auto row_at = [&](int i) { return member ? member[i] : i; };
     int singles = 0, contacts = 0;
     for (int i = 0; i < n; i++) {
-        if (kind[i] == CONTACT) { contacts++; i += 2; } else singles++;
+        if (kind[row_at(i)] == CONTACT) { contacts++; i += 2; } else singles++;
     }
     for (int single = 0, contact = singles, i = 0; i < n; i++) {
-        if (kind[i] == CONTACT) {
-            order[contact] = i++;
-            order[contact + contacts] = i++;
-            order[contact + 2 * contacts] = i;
+        if (kind[row_at(i)] == CONTACT) {
+            for (int c = 0; c < 3; c++) {
+                order[contact + c * contacts] = row_at(i) + c;
+                place[contact + c * contacts] = i + c;
+            }
             contact++;
-        } else order[single++] = i;
+            i += 2;
+        } else {
+            order[single] = row_at(i);
+            place[single++] = i;
+        }
     }
     for (int k = 0; k < VECTORS; k++) for (int j = 0; j < beside; j += 8) store(at(k) + j, all(0));
     for (int j = 0; j < beside; j += 8) store(scale + j, all(1));
     auto scale_of = [&](real_t d) -> real_t { return scaled && d > (real_t)1.0e-35 ? 1 / sqrt(d) : (real_t)1; };
-    auto diagonal = [&](int i) -> real_t { return s[(long long)order[i] * stride + order[i]]; };
+    auto diagonal = [&](int i) -> real_t { return s[(long long)place[i] * stride + place[i]]; };
     for (int i = 0; i < singles; i++) scale[i] = scale_of(diagonal(i));
     for (int t = singles, o = t + contacts, k = o + contacts; t < singles + contacts; t++, o++, k++) {
         real_t d = diagonal(t);
@@ -52,9 +60,9 @@ _PREPARE = """
     }
     for (int i = 0; i < n; i++) {
         real_t* const to = matrix + (long long)i * width;
-        const real_t* const from = s + (long long)order[i] * stride;
+        const real_t* const from = s + (long long)place[i] * stride;
         const real_t p = scale[i];
-        for (int j = 0; j < n; j++) to[j] = p * from[order[j]] * scale[j];
+        for (int j = 0; j < n; j++) to[j] = p * from[place[j]] * scale[j];
         for (int j = n; j < width; j++) to[j] = 0;
         free[i] = p * problem.free.data[first + order[i]];
     }
@@ -242,8 +250,10 @@ def make_padmm(scalar: Any) -> Padmm:
     measures = wp.types.vector(length=8, dtype=scalar)
 
     @wp.func_native(native_code(scalar, _PREPARE, constants))
-    def prepare(space: scratch, slot: int, n: int, problem: problems, w: int, warm: int, scaled: int) -> int:
-        """Take the problem of a world, and the guess where it is ``warm``, into a slot; how many rows are of one number."""
+    def prepare(space: scratch, slot: int, n: int, problem: problems, w: int, start: int, warm: int, scaled: int) -> int:
+        """Take n rows of a world, from member ``start`` on, into a slot, and the guess where it is ``warm``; returns how many rows are of
+        one number.
+        """
 
     @wp.func_native(native_code(scalar, _GUESS, constants))
     def guess(space: scratch, slot: int, n: int, singles: int) -> int:

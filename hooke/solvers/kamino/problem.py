@@ -52,6 +52,7 @@ def make_problem(scalar: Any) -> Any:
         friction: wp.array(dtype=scalar)
         low: wp.array(dtype=scalar)
         high: wp.array(dtype=scalar)
+        member: wp.array(dtype=wp.int32)
         impulse: wp.array(dtype=scalar)
         velocity: wp.array(dtype=scalar)
 
@@ -68,6 +69,8 @@ def make_problem(scalar: Any) -> Any:
         friction: mu, at the first row of a contact.
         low: Lower bound of a BOX row [N s or N m s].
         high: Upper bound.
+        member: Where only some rows of a world are a problem, the rows of one problem after those of another, counted from the first of the
+            world, the three of a contact one after the other; empty where all rows are one problem. The matrix is in that order.
         impulse: l: the guess on entry, the solution on return.
         velocity: v = S l + v_f on return; on entry a guess of it, for the warm start.
     """

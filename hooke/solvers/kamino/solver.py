@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.model import model_tables
+from hooke.solvers.kamino.attributes import register_solver_attributes
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
+from hooke.solvers.kamino.closing import Followers, make_close_worlds
 from hooke.solvers.kamino.config import Config as KaminoConfig
+from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
 from hooke.solvers.kamino.data import Step
+from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
+from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
+from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
-from hooke.solvers.kamino.reset import Restoring, forget_joints
+from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
+from hooke.solvers.kamino.reset import TARGETS, Resetting
+from hooke.solvers.kamino.reset_config import ResetConfig
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
-from hooke.solvers.reset import restore, select_worlds
-from hooke.solvers.solver import SolverBase, Status
+from hooke.solvers.reset import check_mask, select_worlds
+from hooke.solvers.solver import SolverBase
 
 __all__ = ["SolverKamino"]
 
@@ -56,6 +66,7 @@ class SolverKamino(SolverBase):
     """
 
     Config = KaminoConfig
+    ResetConfig = ResetConfig
 
     def __init__(self, model: Any, config: KaminoConfig | None = None):
         super().__init__(model)
@@ -67,16 +78,28 @@ class SolverKamino(SolverBase):
         self._structure = make_structure(model, self._tables)
         check_model(model, self._tables, self._structure, self.config.use_fk_solver)
         self._recorder = Recorder(self.device)
-        self._scalar = wp.float64
+        self._scalar = self.config.dynamics.scalar(self.device)  # type: ignore[union-attr]
         eliminate = self.config.dynamics.eliminate_bilateral  # type: ignore[union-attr]
         self.workspace = launch_directly(Workspace, model, self._tables, self._structure, eliminate, self._scalar, self.device)
-        self._problem = launch_directly(ProblemSpace, self._structure, self.workspace, self.config, self._recorder)
-        self._restoring = launch_directly(Restoring, model, self._tables, self._structure, self.device)
+        self._problem = launch_directly(ProblemSpace, self._structure, self._tables, self.workspace, self.config, self._recorder)
+        pairs = model.shape_contact_pairs
+        self._may_touch = pairs is not None and len(pairs) > 0
+        self._own_detector: Detector | None = None
+        self._last_contacts: Any = None
+        self._last: tuple[float, dict[str, Any]] | None = None
+        self._resetting = launch_directly(
+            Resetting, model, self._tables, self._structure, self.config, self._recorder, self._scalar
+        )
         self._bodies, self._joints, self._worlds = (
             make(self._scalar) for make in (make_body_kernels, make_joint_kernels, make_world_kernels)
         )
+        self._mimic_rows, self._close = make_mimic_kernels(self._scalar), make_close_worlds(self._scalar)
+        if self.config.use_collision_detector:
+            self._detector()
         load_kernels(self._kernels, self.device)
         self._steps = 0
+        self._setting: tuple[float, ...] = ()
+        self._step = Step()
         self._callbacks: dict[str, Callback | None] = dict.fromkeys(
             ("pre_step", "mid_step", "post_step", "pre_reset", "post_reset")
         )
@@ -90,7 +113,8 @@ class SolverKamino(SolverBase):
             state_in: State at the start; not written unless it is ``state_out``.
             state_out: State at the end. Arrays ``body_f_total``, ``joint_q_prev`` and ``joint_lambdas`` are made where it has none.
             control: Efforts and targets of joints; None takes those of the model.
-            contacts: Rows of ``model.collide``; None means no contact.
+            contacts: Rows of ``model.collide``; a count of zero is no contact. None finds contacts by the solver's own detector,
+                ``config.collision_detector``.
             dt: Time step [s].
 
         Raises:
@@ -98,70 +122,137 @@ class SolverKamino(SolverBase):
             ValueError: It is not positive and finite.
         """
         dt = check_time_step(dt)
-        if contacts is not None:
-            raise NotImplementedError("SolverKamino.step: contacts are not solved yet; pass None")
         if self._structure.body_count:
-            self._problem.reserve()
+            self._problem.reserve_workers()
+            detects = contacts is None and self._may_touch
+            rows = self._detector().contacts if detects else contacts
+            if rows is not None and self._problem.take_contacts(rows):
+                launch_directly(load_kernels, self._kernels, self.device)
             step, arrays = self._numbers(dt), self._arrays(state_in, state_out, control)
-            stages = (self._linearise, self._solve, self._finish)
-            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof"))
-            key = (self._setting, versions, pointers(*arrays.values()))
-            if any(self._callbacks[name] for name in ("pre_step", "mid_step")):
-                for stage, name in zip(stages, ("pre_step", "mid_step", None), strict=True):
-                    self._recorder.run((stage.__name__, *key), stage, step, arrays)
-                    if name is not None:
-                        self._call(name, state_in, state_out, control, contacts)
+            versions = tuple(self._tables[name].version for name in ("body", "joint", "joint_dof", "constraint_mimic", "shape"))
+            key = (self._setting, versions, pointers(*arrays.values(), rows))
+
+            def run(stage: Callback) -> None:
+                self._recorder.run((stage.__name__, *key), stage, step, arrays, rows)
+
+            between = [self._callbacks[name] for name in ("pre_step", "mid_step")]
+            if rows is None and not any(between):
+                run(self._launch)
             else:
-                self._recorder.run(key, self._launch, step, arrays)
+                if detects:
+                    self._detect(state_in, run)
+                run(self._prepare)
+                self._make_room(rows)
+                self._call("pre_step", state_in, state_out, control, contacts)
+                if between[1] is None:
+                    run(self._conclude)
+                else:
+                    run(self._solve)
+                    self._call("mid_step", state_in, state_out, control, contacts)
+                    run(self._finish)
+            self._last_contacts, self._last = rows, (dt, arrays)
         self._steps += 1
         self._call("post_step", state_in, state_out, control, contacts)
 
-    def _launch(self, step: Step, arrays: dict[str, Any]) -> None:
-        self._linearise(step, arrays)
-        self._solve(step, arrays)
-        self._finish(step, arrays)
+    def _detect(self, state: Any, run: Callable[[Callback], None]) -> None:
+        """Find contacts: at the poses of the state, or those in the middle of the step."""
+        if self.config.integrator == "moreau":
+            run(self._begin)
+            state = SimpleNamespace(
+                body_q=self.workspace.middle, body_qd=state.body_qd, particle_q=state.particle_q, particle_qd=state.particle_qd
+            )
+        self._detector().detect(state)
 
-    def _linearise(self, step: Step, arrays: dict[str, Any]) -> None:
-        """Bodies without joints, and the rows of joints."""
-        w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
+    def _make_room(self, contacts: Any) -> None:
+        """Working memory for the rows of this step; in a capture it stays as it is, and :attr:`status` tells what did not fit."""
+        if contacts is not None and not captured_by_user(self.device):
+            most, room = self._problem.most_rows(), self._problem.room
+            if most > room:
+                launch_directly(self._problem.reserve_rows, max(most, room + room // 4))
+
+    def _launch(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._prepare(step, arrays, contacts)
+        self._conclude(step, arrays, contacts)
+
+    def _prepare(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._begin(step, arrays, contacts)
+        self._linearise(step, arrays, contacts)
+
+    def _conclude(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        self._solve(step, arrays, contacts)
+        self._finish(step, arrays, contacts)
+
+    def _begin(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        """Bodies without joints and contacts."""
+        w, bodies, launch, count = self.workspace, self._tables["body"].struct, self._recorder.launch, self._structure.body_count
         taken = [arrays["body_q"], arrays["body_qd"], arrays["body_f"]]
-        launch(self._bodies.begin, s.body_count, [step, t["body"].struct, w.mechanism, self.model.gravity, *taken], [w.start])
-        inputs = [step, t["joint"].struct, t["joint_dof"].struct, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
-        launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        launch(self._bodies.begin, count, [step, bodies, w.mechanism, self.model.gravity, *taken], [w.start])
+        if contacts is not None and self.config.integrator == "moreau":
+            launch(self._bodies.place, count, [bodies, w.start], [w.middle])
 
-    def _solve(self, step: Step, arrays: dict[str, Any]) -> None:
+    def _linearise(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
+        """The rows of joints and contacts."""
+        w, t, s = self.workspace, self._tables, self._structure
+        joints = t["joint"].struct, t["joint_dof"].struct
+        inputs = [step, *joints, t["body"].struct, w.mechanism, self._inputs(arrays), w.start]
+        self._recorder.launch(self._joints.linearise, s.joint_count, inputs, [w.joints])
+        if w.mimic_count:
+            inputs = [step, *self._mimics, t["body"].struct, self._inputs(arrays), w.followed, w.start]
+            self._recorder.launch(self._mimic_rows.linearise, w.mimic_count, inputs, [w.joints])
+        self._problem.gather(step, joints, self._inputs(arrays), contacts, self._poses(arrays))
+
+    def _solve(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Twists at the end, and impulses."""
         w, s = self.workspace, self._structure
-        inputs = [w.patterns, w.mechanism, w.start]
+        inputs = [w.patterns, w.mechanism, w.start, self._problem.problem.count]
         self._recorder.launch(self._worlds.solve, s.world_count, inputs, [w.joints, w.matrix])
-        self._problem.solve(step, (self._tables["joint"].struct, self._tables["joint_dof"].struct), self._inputs(arrays))
+        self._problem.solve(step, self._poses(arrays))
 
-    def _finish(self, step: Step, arrays: dict[str, Any]) -> None:
+    def _poses(self, arrays: dict[str, Any]) -> wp.array:
+        """The poses at which contacts are taken."""
+        return self.workspace.middle if self.config.integrator == "moreau" else arrays["body_q"]
+
+    def _finish(self, step: Step, arrays: dict[str, Any], contacts: Any) -> None:
         """Poses at the end, closed joints, and what goes into the state."""
         w, t, launch, s = self.workspace, self._tables, self._recorder.launch, self._structure
         bodies, joints, inputs = t["body"].struct, t["joint"].struct, self._inputs(arrays)
         launch(self._bodies.integrate, s.body_count, [step, w.mechanism, w.start, w.matrix.x], [w.end])
-        launch(self._joints.measure, s.joint_count, [joints, bodies, inputs, w.end], [w.joints])
-        launch(self._worlds.project, s.world_count, [w.patterns, w.mechanism, w.joints], [w.matrix])
-        given = [step, bodies, w.mechanism, w.start, w.matrix.x, arrays["body_q"], arrays["body_f"]]
-        launch(self._bodies.finish, s.body_count, given, [w.end, *(arrays[name] for name in ("q_out", "qd_out", "total"))])
+        if self.config.dynamics.eliminate_bilateral and s.acts.any():  # type: ignore[union-attr]
+            given = [step, w.patterns, w.mechanism, self._followers(inputs), self._problem.problem.count]
+            launch(self._close, s.world_count, given, [w.start, w.joints, w.matrix, w.end])
+        given = [step, bodies, w.mechanism, w.start, w.end, arrays["body_q"], arrays["body_f"]]
+        launch(self._bodies.finish, s.body_count, given, [arrays[name] for name in ("q_out", "qd_out", "total")])
         outputs = [w.joints, *(arrays[name] for name in ("joint_q", "joint_qd", "joint_q_prev", "joint_lambdas"))]
         launch(self._joints.finish, s.joint_count, [step, joints, bodies, inputs, self.model.joint_cts_start, w.end], outputs)
 
     # ---- what a step is given
 
+    def _detector(self) -> Detector:
+        """The solver's own detector, which is made when it is first needed."""
+        if self._own_detector is None:
+            config = self.config.collision_detector or CollisionDetectorConfig()
+            self._own_detector = launch_directly(Detector, self.model, config)
+            self._problem.contacts.materials.most = config.max_contacts_per_pair
+        return self._own_detector
+
     def _numbers(self, dt: float) -> Step:
-        c, step = self.config, Step()
-        constraints: Any = c.constraints
-        step.dt, step.half = dt, 0.5 * dt if c.integrator == "moreau" else 0.0
-        step.damping, step.correction = c.angular_velocity_damping, int(c.joint_correction)
-        step.joint_rate = _rate(constraints.alpha, constraints.joint_recovery_time, dt)
-        step.limit_rate = _rate(constraints.beta, constraints.limit_recovery_time, dt)
-        step.limit_compliance = int(constraints.limit_compliance)
-        step.limit_time = -1.0 if constraints.limit_recovery_time is None else constraints.limit_recovery_time
-        step.joint_speed, step.limit_speed = constraints.joint_recovery_speed, constraints.limit_recovery_speed
-        self._setting = tuple(getattr(step, name) for name in Step.vars)
-        return step
+        """The numbers of the step; made anew when one of them has changed."""
+        config: Any = self.config
+        c = config.constraints
+        setting = {
+            "dt": dt, "half": 0.5 * dt if config.integrator == "moreau" else 0.0, "damping": config.angular_velocity_damping,
+            "correction": int(config.joint_correction),
+            "joint_rate": _rate(c.alpha, c.joint_recovery_time, dt), "joint_speed": c.joint_recovery_speed,
+            "limit_rate": _rate(c.beta, c.limit_recovery_time, dt), "limit_speed": c.limit_recovery_speed,
+            "limit_time": _or_own(c.limit_recovery_time), "limit_compliance": int(c.limit_compliance),
+            "contact_rate": _rate(c.gamma, c.contact_recovery_time, dt), "contact_speed": c.contact_recovery_speed,
+            "contact_time": _or_own(c.contact_recovery_time), "contact_compliance": int(c.contact_compliance), "dead_zone": c.delta,
+        }  # fmt: skip
+        if self._setting != tuple(setting.values()):
+            self._setting, self._step = tuple(setting.values()), Step()
+            for name, value in setting.items():
+                setattr(self._step, name, value)
+        return self._step
 
     def _arrays(self, state_in: Any, state_out: Any, control: Any) -> dict[str, Any]:
         """All arrays of a step, with ones of the solver for those that are missing."""
@@ -206,40 +297,117 @@ class SolverKamino(SolverBase):
         return inputs
 
     @property
+    def _mimics(self) -> tuple[Any, Any]:
+        """Tables of joints and of mimic constraints."""
+        return self._tables["joint"].struct, self._tables["constraint_mimic"].struct
+
+    def _followers(self, inputs: JointInputs) -> Followers:
+        followers = self.workspace.followers
+        followers.joints, followers.mimics = self._mimics
+        followers.bodies, followers.inputs, followers.followed = self._tables["body"].struct, inputs, self.workspace.followed
+        return followers
+
+    @property
     def _kernels(self) -> list[Any]:
-        groups = (self._bodies, self._joints, self._worlds)
+        groups = [self._bodies, self._joints, self._worlds]
+        if self.workspace.mimic_count:
+            groups.append(self._mimic_rows)
         return [
-            *(k for group in groups for k in vars(group).values()),
+            *(
+                k
+                for group in groups
+                for k in vars(group).values()
+                if k is not self._joints.measure or self.config.compute_solution_metrics
+            ),
+            self._close,
             *self._problem.kernels,
-            forget_joints,
-            restore,
+            *self._resetting.kernels,
             *self._recorder.kernels,
         ]
 
     # ---- beside the step
 
-    def reset(self, state_out: Any, world_mask: Any = None, flags: Any = None) -> None:
-        """Bring selected worlds back to the model's initial state, and forget what is remembered of them.
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver, so that files are read and states made with them.
+
+        Settings in the namespace ``kamino`` (:meth:`Config.register_custom_attributes`); of states ``body_f_total``, the wrench of all but
+        gravity on every body [N, N m], ``joint_q_prev``, coordinates before the step, and ``joint_lambdas``, efforts of locked motions
+        [N or N m]; of the model ``fk_actuation_flag``.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: Whether forward kinematics takes joints as actuated: 1 yes, 0 no, -1 as their target modes say; by index or
+                label, or one for each joint. None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
+
+    def reset(  # type: ignore[override]
+        self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, config: ResetConfig | None = None,
+        success_mask: Any = None,
+    ) -> None:  # fmt: skip
+        """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
+
+        Without targets that is the model's initial state. With ``base_q`` or ``base_u`` only, what hangs on the base moves as one rigid
+        body from where it is in ``state_out``; the one that is missing is the model's. With coordinates of joints, poses are found by
+        forward kinematics, and bodies rest unless velocities are given. All coordinates of joints are then those of the poses.
 
         Args:
             state_out: Changed in place; arrays that are None are skipped.
-            world_mask: Bool array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
-            flags: StateFlags of the arrays to restore; None is all of them.
+            world_mask: Bool or int8 array of length ``world_count``, or one more, whose last entry is ignored; None is every world.
+            actuator_q: Coordinates of actuated joints [m or rad], float32 (actuated coordinates,). StateFlags in its place are ``flags``.
+            actuator_u: Velocities of actuated joints [m/s or rad/s], float32 (actuated degrees of freedom,).
+            joint_q: Coordinates of all joints, float32 (joint coordinates,); those of passive joints in loops are not used.
+            joint_u: Velocities of all joints, float32 (joint degrees of freedom,).
+            base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
+            base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
+            flags: StateFlags of the arrays to write; None is all of them.
+            config: Where poses and velocities are taken from, in place of targets.
+            success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
-            TypeError: ``world_mask`` is not a Warp array of bool.
-            ValueError: Its length or device is wrong.
+            TypeError: A mask or a target is not a Warp array of its type.
+            ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
+                coordinates, or targets beside ``config``.
+            RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
+        if isinstance(actuator_q, int):
+            actuator_q, flags = None, actuator_q
+        given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
+        w, worlds = self.workspace, self._structure.world_count
+        request = self._resetting.request(state_out, given, config, flags)
+        if success_mask is not None:
+            check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
-        launch_directly(self._reset, state_out, world_mask, flags)
+        selected = launch_directly(select_worlds, world_mask, worlds, w.everything, w.selected)
+        rows = self._problem.rows
+        launch_directly(self._problem.contacts.forget, selected)
+        kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
+        self._resetting.reset(state_out, selected, request, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
-    def _reset(self, state: Any, world_mask: Any, flags: Any) -> None:
-        w, s = self.workspace, self._structure
-        selected = select_worlds(world_mask, s.world_count, w.everything, w.selected)
-        self._restoring.restore(state, selected, flags)
-        kept = [w.joints.known, self._problem.rows.kept_impulse, self._problem.rows.kept_velocity]
-        self._recorder.launch(forget_joints, s.joint_count, [self._restoring.worlds["joint"], selected], kept)
+    @property
+    def forward_kinematics(self) -> Any:
+        """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
+        return self._resetting.kinematics if self.config.use_fk_solver else None
+
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver: settings, arrays of the state, and which joints forward kinematics drives.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: 1 (driven), 0 (passive) or -1 (as its target modes say) by index or label of joints, or one for each of
+                the joints that there are; None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
@@ -255,12 +423,66 @@ class SolverKamino(SolverBase):
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
+            launch_directly(self._resetting.read)
+
+    def update_contacts(self, contacts: Any, state: Any) -> None:
+        """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
+
+        Forces [N] are those on the body of shape 1, torques [N m] those about the origin of the world. Rows without a contact have none.
+        After a step that was given no contacts the rows of the solver's own detector are written too.
+
+        Args:
+            contacts: The buffer that the last step was given, or any that takes the rows of the own detector.
+            state: The state at the end of that step.
+
+        Raises:
+            ValueError: ``contacts`` or ``state`` is missing, or the last step was given other contacts.
+            TypeError: ``contacts`` is no buffer of contacts.
+            RuntimeError: The buffer has too few rows.
+        """
+        rows = self._last_contacts
+        own = self._own_detector is not None and rows is self._own_detector.contacts
+        check_buffer(contacts, state, rows, own, captured_by_user(self.device))
+        if rows is None:
+            return
+        if own:
+            launch_directly(copy_rows, rows, contacts)
+        launch_directly(self._problem.contacts.read, contacts, state.body_q, *force_arrays(contacts))
 
     @property
-    def status(self) -> Status:
+    def metrics(self) -> SolutionMetrics | None:
+        """Residuals of the last step, measured when they are read; None unless ``config.compute_solution_metrics``, or before a step."""
+        if not self.config.compute_solution_metrics or self._last is None:
+            return None
+        return launch_directly(self._measure, *self._last)  # type: ignore[no-any-return]
+
+    def _measure(self, dt: float, arrays: dict[str, Any]) -> SolutionMetrics:
+        w, t, c = self.workspace, self._tables, self.config
+        given = [t["joint"].struct, t["body"].struct, self._inputs(arrays), w.end]
+        self._recorder.launch(self._joints.measure, self._structure.joint_count, given, [w.joints])
+        limits = t["joint_dof"].arrays["limit_lower"], t["joint_dof"].arrays["limit_upper"]
+        return measure_solution(self._problem, w, self._structure, limits, dt, c.angular_velocity_damping)
+
+    @property
+    def info(self) -> SolverInfo | None:
+        """The iterations of the last step; None unless ``config.collect_solver_info``, or before a step."""
+        if not self.config.collect_solver_info or self._last is None:
+            return None
+        return read_info(self._problem, self._structure.world_count, self.config.padmm.max_iterations)  # type: ignore[union-attr]
+
+    @property
+    def status(self) -> KaminoStatus:
         """How the last step went; reading it waits for the device."""
-        worlds = self._problem.report.world.numpy()
-        return Status(self._steps, {}, int(worlds["iterations"].max(initial=0)) if self._problem.capacity else 0)
+        problem, rows, overflow = self._problem, self._last_contacts, {}
+        worlds = problem.report.world.numpy() if problem.works else np.zeros(0, problem.report.world.numpy().dtype)
+        if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
+            overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
+        if problem.works and problem.most_rows() > problem.room:
+            overflow["rows of a problem"] = (problem.most_rows(), problem.room)
+        iterations = int(worlds["iterations"].max(initial=0))
+        return KaminoStatus(
+            self._steps, overflow, iterations, measure=lambda: float(worlds["natural_map"].max(initial=0.0)), worlds=worlds
+        )
 
     def _call(self, name: str, *arguments: Any) -> None:
         callback = self._callbacks[name]
@@ -297,6 +519,11 @@ def check_time_step(dt: Any) -> float:
     if not 0.0 < dt < math.inf:
         raise ValueError(f"SolverKamino.step: expected dt > 0 s, found {dt}")
     return float(dt)
+
+
+def _or_own(time: float | None) -> float:
+    """A time of recovery; -1 stands for that of damping and stiffness."""
+    return -1.0 if time is None else time
 
 
 def _rate(share: float, time: float | None, dt: float) -> float:

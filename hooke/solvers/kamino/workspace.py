@@ -8,9 +8,11 @@ import numpy as np
 import warp as wp
 
 from hooke.joints.layout import JointLayout
+from hooke.solvers.kamino.closing import Followers
 from hooke.solvers.kamino.data import make_types
 from hooke.solvers.kamino.joint_rows import JointInputs
-from hooke.solvers.kamino.mechanism import make_mechanism
+from hooke.solvers.kamino.mechanism import find_mimic_ends, make_mechanism
+from hooke.solvers.kamino.mimic_rows import FollowedJoints
 from hooke.solvers.kamino.structure import Structure
 
 __all__ = ["Workspace", "allocate", "row_flags"]
@@ -60,10 +62,22 @@ class Workspace:
             "effort_gain": wp.zeros(s.dof_count, dtype=scalar, device=device),
             "effort_rate": wp.zeros(s.dof_count, dtype=scalar, device=device),
         }
+        ends = find_mimic_ends(s)
+        given = {"follower": s.mimic_follower[ends.order], "leader": s.mimic_leader[ends.order],
+                 "constraint": s.mimic_constraint[ends.order], "body": ends.body.ravel(), "slot": ends.slot.ravel()}  # fmt: skip
+        self.followed = FollowedJoints()
+        for name, values in given.items():
+            setattr(self.followed, name, wp.array(values.astype(np.int32), dtype=wp.int32, device=device))
+        self.mimic_count, self.followers = len(ends.order), Followers()
+        for name, annotation in types.JointRows.vars.items():
+            if name.startswith("mimic"):
+                each = 4 if name in ("mimic", "mimic_held") else 1
+                own[name] = wp.zeros(each * self.mimic_count, dtype=annotation.type.dtype, device=device)
         self.joints = allocate(types.JointRows, s.joint_count, device, **own)
         self.inputs = JointInputs()
         self.everything = wp.full(s.world_count + 1, True, dtype=wp.bool, device=device)
         self.selected = wp.zeros(s.world_count + 1, dtype=wp.bool, device=device)
+        self.middle = wp.zeros(s.body_count, dtype=wp.transform, device=device)
         self.no_force = wp.zeros(s.body_count, dtype=wp.spatial_vector, device=device)
         self.spare: dict[str, wp.array] = {}
         self.read(structure)
@@ -78,6 +92,8 @@ class Workspace:
         )
         given = {name: getattr(s, name) for name in ("acts", "route", "mode", "drive", "bounded", "dynamic")}
         given["rows"] = row_flags(s)
+        given["acts"] = s.acts.copy()
+        given["acts"][np.concatenate([s.mimic_follower, s.mimic_leader])] = True  # rates of a joint between immovable bodies
         inputs = JointInputs()
         for name, values in given.items():
             old = getattr(self.inputs, name)

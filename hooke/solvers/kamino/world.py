@@ -36,10 +36,10 @@ AFFORDABLE = wp.constant(96)
 
 @cache
 def make_solve_world(scalar: Any, collect: bool = False) -> Any:
-    """The function ``solve_world(w, slot, problem, options, space, report)`` over a type of numbers.
+    """The function ``solve_world(w, start, n, slot, problem, options, space, report)`` over a type of numbers.
 
-    It solves the problem of world ``w`` in slot ``slot`` of ``space`` and writes impulses and velocities into ``problem`` and what
-    became of it into ``report``; the history of the iterations only where ``collect`` is asked.
+    It solves the problem of the n rows of world ``w`` from member ``start`` on, in slot ``slot`` of ``space``, writes impulses and
+    velocities into ``problem`` and returns what became of it; ``report`` takes the history of the iterations, where ``collect`` is asked.
     """
     dense, padmm = make_dense(scalar), make_padmm(scalar)
     problems, scratch, reports = make_problem(scalar), make_scratch(scalar), make_report(scalar)
@@ -316,10 +316,11 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         return status
 
     @wp.func
-    def solve_world(w: int, slot: int, problem: problems, options: wp.array(dtype=Options), space: scratch, report: reports):
-        """Solve the problem of world ``w`` in slot ``slot``."""
+    def solve_world(
+        w: int, start: int, n: int, slot: int, problem: problems, options: wp.array(dtype=Options), space: scratch, report: reports
+    ):  # fmt: skip
+        """Solve the n rows of world ``w`` from member ``start`` on in slot ``slot``; what became of them."""
         option = options[wp.min(w, options.shape[0] - 1)]
-        n = problem.count[w]
         status = WorldStatus()
         status.a = option.a_0
         status.rho = option.rho_0
@@ -329,13 +330,16 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         elif n > space.rows:
             status.natural_map = wp.float64(wp.inf)
             for i in range(n):
-                problem.impulse[problem.row[w] + i] = scalar(0.0)
+                row = start + i
+                if problem.member.shape[0] > 0:
+                    row = 1 * problem.member[problem.row[w] + row]
+                problem.impulse[problem.row[w] + row] = scalar(0.0)
         else:
-            singles = prepare(space, slot, n, problem, w, option.warm_start, option.preconditioning)
+            singles = prepare(space, slot, n, problem, w, start, option.warm_start, option.preconditioning)
             guess(space, slot, n, singles)
             status = run(w, space, slot, n, singles, option, status, report)
             status = conclude(space, slot, n, singles, option, status)
             write(space, slot, n, problem, w)
-        report.world[w] = status
+        return status
 
     return solve_world

@@ -3,8 +3,7 @@
     [ M   J^T ] [  u ]   [ p + dt J_f^T f ]
     [ J   -C  ] [ -l ] = [ -v_b           ]                                                                     (1)
 
-is factored, solved, and improved by what the solution leaves of the right side. After the integration the same factors move bodies by
-the least, as mass measures it, that closes the joints again (J dx = -r), so that gaps are of the second order in what one step turns.
+is factored, solved, and improved by what the solution leaves of the right side. J has the rows of joints and of mimics.
 """
 
 from functools import cache
@@ -25,10 +24,18 @@ __all__ = ["make_solve_again", "make_world_kernels"]
 
 @cache
 def make_solve_again(scalar: Any) -> Any:
-    """The function ``solve_again(w, patterns, mechanism, motion, joint_rows, matrix)``: x and impulses of joints, by the factors."""
+    """The function ``solve_again(w, patterns, mechanism, again, motion, joint_rows, matrix)``: x and impulses of joints, by the factors.
+
+    What the solution leaves of the right side is solved for once more where ``again`` is positive.
+    """
     t, functions = make_types(scalar), make_block_ldl(scalar)
     row, Motion, JointRows, Matrix = t.row, t.Motion, t.JointRows, t.Matrix
     solve_blocks, rates_of, wrench_of, momentum_of = functions.solve, functions.rates_of, functions.wrench_of, functions.momentum_of
+
+    @wp.func
+    def ends_of(k: int):
+        """Four, as a number that the compiler does not unroll loops for."""
+        return wp.where(k < 0, 0, 4)
 
     @wp.func
     def improve(w: int, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
@@ -57,24 +64,41 @@ def make_solve_again(scalar: Any) -> Any:
                     matrix.rest[parent] = matrix.rest[parent] - wrench_of(j, joint_rows.parent, y)
                 own = wp.cw_mul(joint_rows.compliance[j], y) - wp.cw_mul(joint_rows.held[j], rate)
                 matrix.rest[node] = matrix.rest[node] + own
+        first = mechanism.of_mimic[k]
+        for i in range(mechanism.mimic[w + 1] - mechanism.mimic[w]):
+            m, node, rate = mechanism.mimic[w] + i, start + mechanism.mimic_place[first + i], row()
+            y = scalar(1.0) * matrix.x[node]
+            for end in range(ends_of(k)):
+                place = mechanism.mimic_body[4 * (first + i) + end]
+                if place >= 0:
+                    other = start + place
+                    rate += rates_of(4 * m + end, joint_rows.mimic, matrix.x[other])
+                    matrix.rest[other] = matrix.rest[other] - wrench_of(4 * m + end, joint_rows.mimic, y)
+            own = wp.cw_mul(joint_rows.mimic_compliance[m], y) - wp.cw_mul(joint_rows.mimic_held[4 * m], rate)
+            matrix.rest[node] = matrix.rest[node] + own
         solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.rest)
         for n in range(patterns.size[k]):
             matrix.x[start + n] = matrix.x[start + n] + matrix.rest[start + n]
         return 0
 
     @wp.func
-    def solve_again(w: int, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
+    def solve_again(w: int, patterns: Patterns, mechanism: Mechanism, again: int, motion: Motion, joint_rows: JointRows,
+                    matrix: Matrix):  # fmt: skip
         k, start, joint = patterns.kind[w], patterns.node[w], mechanism.joint[w]
         for n in range(patterns.size[k]):
             matrix.x[start + n] = matrix.right[start + n]
         solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.x)
-        improve(w, patterns, mechanism, motion, joint_rows, matrix)
+        if again > 0:
+            improve(w, patterns, mechanism, motion, joint_rows, matrix)
         first = mechanism.of_joint[k]
         for i in range(mechanism.joint[w + 1] - joint):
             impulse = row()
             if mechanism.place[first + i] >= 0:
                 impulse = scalar(-1.0) * matrix.x[start + mechanism.place[first + i]]
             joint_rows.impulse[joint + i] = impulse
+        first = mechanism.of_mimic[k]
+        for i in range(mechanism.mimic[w + 1] - mechanism.mimic[w]):
+            joint_rows.mimic_impulse[mechanism.mimic[w] + i] = scalar(-1.0) * matrix.x[start + mechanism.mimic_place[first + i]]
         return 0
 
     return solve_again
@@ -82,10 +106,10 @@ def make_solve_again(scalar: Any) -> Any:
 
 @cache
 def make_world_kernels(scalar: Any) -> SimpleNamespace:
-    """``solve`` and ``project`` over a type of numbers."""
+    """``solve`` over a type of numbers."""
     t, functions = make_types(scalar), make_block_ldl(scalar)
-    row, rows, Motion, JointRows, Matrix = t.row, t.rows, t.Motion, t.JointRows, t.Matrix
-    factor_blocks, solve_blocks = functions.factor, functions.solve
+    rows, Motion, JointRows, Matrix = t.rows, t.Motion, t.JointRows, t.Matrix
+    factor_blocks = functions.factor
     store_block, store_inertia, store_compliance = functions.store_block, functions.store_inertia, functions.store_compliance
     solve_again = make_solve_again(scalar)
 
@@ -101,6 +125,10 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
             if i >= 0:
                 store_inertia(start + n, body + i, motion.mass, motion.inertia, matrix.diagonal)
                 matrix.right[start + n] = motion.momentum[body + i]
+            elif i < joint - mechanism.joint[w + 1]:
+                m = mechanism.mimic[w] - (mechanism.joint[w + 1] - joint) - 1 - i
+                store_compliance(start + n, m, joint_rows.mimic_compliance, matrix.diagonal)
+                matrix.right[start + n] = joint_rows.mimic_right[m]
             else:
                 store_compliance(start + n, joint - 1 - i, joint_rows.compliance, matrix.diagonal)
                 matrix.right[start + n] = joint_rows.right[joint - 1 - i]
@@ -116,34 +144,26 @@ def make_world_kernels(scalar: Any) -> SimpleNamespace:
                 store_block(origin, mechanism.child_block[place], j, joint_rows.child, joint_rows.held, matrix.lower)
             if mechanism.parent_block[place] >= 0:
                 store_block(origin, mechanism.parent_block[place], j, joint_rows.parent, joint_rows.held, matrix.lower)
+        first = 4 * mechanism.of_mimic[k]
+        for i in range(4 * (mechanism.mimic[w + 1] - mechanism.mimic[w])):
+            if mechanism.mimic_block[first + i] >= 0:
+                at = 4 * mechanism.mimic[w] + i
+                store_block(origin, mechanism.mimic_block[first + i], at, joint_rows.mimic, joint_rows.mimic_held, matrix.lower)
         return 0
 
     @wp.kernel(enable_backward=False, module="unique")
-    def solve_worlds(work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, joint_rows: JointRows, matrix: Matrix):
-        """(1)."""
+    def solve_worlds(
+        work: Work, patterns: Patterns, mechanism: Mechanism, motion: Motion, bounded: wp.array(dtype=wp.int32), joint_rows: JointRows,
+        matrix: Matrix,
+    ):  # fmt: skip
+        """(1), with ``bounded`` rows of every world to follow; where there are none, :mod:`hooke.solvers.kamino.closing` improves it."""
         state = flush_denormals()
         w = first_item(work, wp.tid())
         while w >= 0:
             assemble(w, patterns, mechanism, motion, joint_rows, matrix)
             factor_blocks(w, patterns, matrix.diagonal, matrix.lower)
-            solve_again(w, patterns, mechanism, motion, joint_rows, matrix)
+            solve_again(w, patterns, mechanism, bounded[w], motion, joint_rows, matrix)
             w = next_item(work, w)
         restore_denormals(state)
 
-    @wp.kernel(enable_backward=False, module="unique")
-    def project_worlds(work: Work, patterns: Patterns, mechanism: Mechanism, joint_rows: JointRows, matrix: Matrix):
-        """The correction of poses that closes the joints, in ``matrix.x``."""
-        state = flush_denormals()
-        w = first_item(work, wp.tid())
-        while w >= 0:
-            k, start, joint, item = patterns.kind[w], patterns.node[w], mechanism.joint[w], patterns.of_place[patterns.kind[w]]
-            for n in range(patterns.size[k]):
-                i, value = mechanism.item[item + n], row()
-                if i < 0:
-                    value = scalar(-1.0) * joint_rows.error[joint - 1 - i]
-                matrix.x[start + n] = value
-            solve_blocks(w, patterns, matrix.diagonal, matrix.lower, matrix.x)
-            w = next_item(work, w)
-        restore_denormals(state)
-
-    return SimpleNamespace(solve=solve_worlds, project=project_worlds)
+    return SimpleNamespace(solve=solve_worlds)
