@@ -48,6 +48,14 @@ def test_example_of_the_page_of_bodies_runs():
     assert abs(space["state"].joint_q.numpy()[0] - 0.3) < 0.05
 
 
+def test_example_of_the_page_of_resets_runs():
+    text = (ROOT / "docs" / "guide" / "kamino_reset.md").read_text()
+    space: dict = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), space)
+    assert space["status"].converged.tolist() == [True, False, True]
+    assert np.allclose(space["state"].joint_q.numpy().reshape(3, -1)[:, 0], [0.5, 0.0, 1.5])
+
+
 def test_examples_of_the_page_of_kamino_run():
     """All blocks in their order, each going on with what the ones before have left."""
     text = (ROOT / "docs" / "guide" / "kamino.md").read_text()

@@ -6,16 +6,17 @@ import warp as wp
 
 import hooke
 from hooke.model.enums import StateFlags
+from hooke.scenes.four_bar import four_bar
 from hooke.solvers import SolverKamino
-from tests.kamino.loops import DRIVE, errors, rotate
+from tests.kamino.loops import DRIVE, errors, rotate, stewart
 from tests.kamino.test_forward_kinematics import floats, go, poses, solver_of
 from tests.support import finalize
 
 HALF = (0.0, 0.0, np.sin(0.35), np.cos(0.35))
 
 
-def walker(worlds=1, base=True):
-    """A trunk that floats, with a driven leg, a passive tail, and a loop of two bars beside a box that floats by itself."""
+def walker_builder(base=True):
+    """A trunk that floats, with a driven leg and a passive tail, beside a box that floats by itself."""
     b = hooke.ModelBuilder()
     kinds = {"mass": 1.0, "inertia": np.diag([0.1, 0.2, 0.3])}
     trunk = b.add_link(xform=(0, 0, 1, 0, 0, 0, 1), com=(0.1, 0, 0.02), **kinds)
@@ -31,10 +32,16 @@ def walker(worlds=1, base=True):
     b.add_articulation(joints)
     if base:
         b.add_articulation([b.add_joint_free(box)])
-    whole = hooke.ModelBuilder()
-    for _ in range(worlds):
-        whole.add_world(b)
-    return finalize(whole if worlds > 1 else b)
+    return b
+
+
+def walker(worlds=1, base=True):
+    whole = walker_builder(base)
+    if worlds > 1:
+        part, whole = whole, hooke.ModelBuilder()
+        for _ in range(worlds):
+            whole.add_world(part)
+    return finalize(whole)
 
 
 def with_fk(model, **options):
@@ -99,6 +106,67 @@ def test_coordinates_of_all_joints():
     q[3:7] = 0.0  # no rotation: the base is the model's
     solver.reset(state, joint_q=floats(q))
     assert state.joint_q.numpy()[:8] == pytest.approx([0, 0, 1, 0, 0, 0, 1, 0.4], abs=1e-6)
+
+
+def random_pose(rng):
+    q = rng.normal(size=4)
+    return (*rng.uniform(-0.3, 0.3, 3), *(q / np.linalg.norm(q)))
+
+
+def test_joints_of_all_kinds():
+    """A chain with random anchors and centres of mass, against the kinematics of trees."""
+    rng, b = np.random.default_rng(5), hooke.ModelBuilder()
+    Dof = hooke.ModelBuilder.JointDofConfig
+    x, y, z = (Dof(axis=a) for a in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    kinds = [
+        lambda p, c, **k: b.add_joint_revolute(p, c, axis=(1, 2, 2), **k), lambda p, c, **k: b.add_joint_prismatic(p, c, axis="Z", **k),
+        lambda p, c, **k: b.add_joint_ball(p, c, **k), lambda p, c, **k: b.add_joint_fixed(p, c, **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[x, y], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[x, y, z], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, linear_axes=[x], angular_axes=[x], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, linear_axes=[x, y, z], **k),
+        lambda p, c, **k: b.add_joint_d6(p, c, angular_axes=[y, x, z], **k),
+    ]  # fmt: skip
+    above = b.add_link(mass=1.0, inertia=np.eye(3), com=(0.1, 0.2, -0.1))
+    joints = [b.add_joint_free(above, parent_xform=random_pose(rng), child_xform=random_pose(rng))]
+    for add in kinds:
+        below = b.add_link(mass=1.0, inertia=np.eye(3), com=rng.uniform(-0.2, 0.2, 3))
+        joints.append(add(above, below, parent_xform=random_pose(rng), child_xform=random_pose(rng)))
+        above = below
+    b.add_articulation(joints)
+    model = finalize(b)
+    solver, state, expected = with_fk(model), model.state(), model.state()
+    for _ in range(5):
+        q = rng.uniform(-1.2, 1.2, model.joint_coord_count)
+        for j in (0, 3):
+            i = model.joint_q_start.numpy()[j] + (3 if j == 0 else 0)
+            q[i : i + 4] = random_pose(rng)[3:]
+        qd = rng.uniform(-1.0, 1.0, model.joint_dof_count)
+        solver.reset(state, joint_q=floats(q), joint_u=floats(qd))
+        hooke.eval_fk(model, floats(q), floats(qd), expected)
+        status = solver.forward_kinematics.status
+        assert status.converged[0] and status.residual[0] < 1e-9
+        got, want = state.body_q.numpy(), expected.body_q.numpy()
+        want[:, 3:] *= np.sign((got[:, 3:] * want[:, 3:]).sum(axis=1))[:, None]
+        assert got == pytest.approx(want, abs=3e-6)
+        assert state.body_qd.numpy() == pytest.approx(expected.body_qd.numpy(), abs=2e-5)
+        assert state.joint_q.numpy() == pytest.approx(q, abs=5e-6)
+        assert state.joint_qd.numpy() == pytest.approx(qd, abs=5e-5)
+
+
+def test_worlds_need_not_be_alike():
+    """A four-bar, a Stewart platform and a floating walker in one model."""
+    whole = hooke.ModelBuilder()
+    for part in (four_bar().builder, stewart(), walker_builder()):
+        whole.add_world(part)
+    model = finalize(whole)
+    solver, state = with_fk(model), model.state()
+    q = [0.7, 0.02, -0.01, 0.03, 0.0, 0.01, 0.02, 0.4]
+    solver.reset(state, actuator_q=floats(q))
+    status = solver.forward_kinematics.status
+    assert status.converged.tolist() == [True] * 3 and status.residual.max() < 1e-9
+    first = model.joint_q_start.numpy()[np.flatnonzero(solver._structure.actuated)]
+    assert state.joint_q.numpy()[first] == pytest.approx(q, abs=1e-6)
 
 
 def test_coordinates_of_actuated_joints():
@@ -205,6 +273,62 @@ def test_followers_follow():
     assert state.joint_qd.numpy() == pytest.approx([0.5, -1.0], abs=1e-6)
 
 
+def test_reset_by_configuration():
+    """The form of version 1.8: joints and bases as the state has them, or not."""
+    model, kinds = walker(), SolverKamino.ResetConfig
+    solver, state = with_fk(model), model.state()
+    q = np.array([1, 2, 3, *HALF, 0.4, *HALF, 5, 6, 7, 0, 0, 0, 1], np.float32)
+    qd = np.linspace(-1.0, 1.0, model.joint_dof_count).astype(np.float32)
+    expected = model.state()
+    hooke.eval_fk(model, floats(q), floats(qd), expected)
+
+    def asked(**parts):
+        state.assign(model.state())
+        state.joint_q.assign(q)
+        state.joint_qd.assign(qd)
+        solver.reset(state, config=kinds(**parts))
+        return state.joint_q.numpy().copy(), state.joint_qd.numpy().copy()
+
+    state.joint_q.assign(q)
+    state.joint_qd.assign(qd)
+    success = mask([False])
+    solver.reset(state, config=kinds.from_joints(), success_mask=success)
+    assert success.numpy()[0]
+    for name in ("body_q", "body_qd"):
+        assert getattr(state, name).numpy() == pytest.approx(getattr(expected, name).numpy(), abs=1e-5)
+    kept = {name: getattr(state, name).numpy().copy() for name in ("body_q", "body_qd", "joint_q", "joint_qd")}
+    solver.reset(state, config=kinds.preserve())
+    assert all(np.array_equal(getattr(state, name).numpy(), old) for name, old in kept.items())
+    solver.reset(state, config=kinds.to_default())
+    assert state.body_q.numpy() == pytest.approx(model.body_q.numpy(), abs=1e-6) and not state.body_qd.numpy().any()
+    found, rates = asked(body_poses=kinds.FromJointQ())  # the base stays where the model has it
+    assert found == pytest.approx([0, 0, 1, 0, 0, 0, 1, *q[7:]], abs=1e-6) and not rates.any()
+    found, rates = asked(body_poses=kinds.FromActuatorQ(floats([0.7])), base_pose=kinds.FromJointQ())
+    assert found[:8] == pytest.approx([*q[:7], 0.7], abs=1e-6) and not rates.any()
+    base = transforms([4, 5, 6, *HALF])
+    found, rates = asked(
+        body_poses=kinds.Preserve(), base_pose=kinds.FromBaseQ(base), body_velocities=kinds.FromActuatorU(floats([2.0]))
+    )
+    assert found[:8] == pytest.approx([4, 5, 6, *HALF, 0.0], abs=1e-6)
+    assert rates[:7] == pytest.approx([0, 0, 0, 0, 0, 0, 2.0], abs=1e-5)
+    found, rates = asked(body_velocities=kinds.Preserve(), base_velocity=kinds.FromBaseU(twists([1, 2, 3, 4, 5, 6])))
+    assert found == pytest.approx(model.joint_q.numpy(), abs=1e-6)
+    assert rates[:10] == pytest.approx([1, 2, 3, 4, 5, 6, *qd[6:10]], abs=1e-5)
+    found, rates = asked(base_velocity=kinds.FromJointU())
+    assert rates[:7] == pytest.approx([*qd[:6], 0.0], abs=1e-5)
+    with pytest.raises(TypeError, match="expected body_poses as one of ToDefault, Preserve, FromJointQ, FromActuatorQ, found 3"):
+        kinds(body_poses=3)
+    with pytest.raises(ValueError, match="either config or targets"):
+        solver.reset(state, config=kinds(), actuator_q=floats([0.0]))
+    with pytest.raises(TypeError, match="expected config as a ResetConfig"):
+        solver.reset(state, config="preserve")
+    plain = SolverKamino(model)
+    with pytest.raises(RuntimeError, match="forward kinematics solver must be enabled"):
+        plain.reset(state, config=kinds.from_joints())
+    plain.reset(state, config=kinds(base_pose=kinds.FromBaseQ(base)))
+    assert state.body_q.numpy()[0] == pytest.approx([4, 5, 6, *HALF], abs=1e-6)
+
+
 def test_callbacks():
     model = walker()
     solver, calls = with_fk(model), []
@@ -213,6 +337,28 @@ def test_callbacks():
     state = model.state()
     solver.reset(state, actuator_q=floats([0.3]))
     assert calls == [(solver, state)] * 2
+
+
+def test_contacts_and_impulses_are_forgotten():
+    """A box at rest, reset to where it is, steps as it did the first time."""
+    b = hooke.ModelBuilder()
+    box = b.add_body(xform=(0, 0, 0.1, 0, 0, 0, 1))
+    b.add_shape_box(box, hx=0.1, hy=0.1, hz=0.1)
+    b.add_ground_plane()
+    model = finalize(b)
+    solver, state, other, contacts = SolverKamino(model), model.state(), model.state(), model.contacts()
+    found = []
+    for _ in range(2):
+        solver.reset(state, base_q=transforms([0, 0, 0.1, 0, 0, 0, 1]), base_u=twists([0.5, 0, 0, 0, 0, 0]))
+        model.collide(state, contacts)
+        solver.step(state, other, None, contacts, 0.01)
+        found.append(
+            (other.body_qd.numpy().copy(), solver.status.worlds["iterations"][0], solver._problem.contacts._memory.last.numpy()[0])
+        )
+    assert np.array_equal(found[0][0], found[1][0]) and found[0][1:] == found[1][1:] and found[0][2] == 4
+    solver.reset(state)
+    memory = solver._problem.contacts._memory
+    assert memory.last.numpy()[0] == memory.first.numpy()[0]
 
 
 def test_in_a_graph_of_the_user():

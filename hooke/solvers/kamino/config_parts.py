@@ -255,10 +255,10 @@ class ForwardKinematicsSolverConfig(Section):
 
     Attributes:
         tolerance: Largest residual of a joint [m or rad].
-        max_newton_iterations: Most iterations.
+        max_newton_iterations: Most iterations of an increment of the targets.
         max_line_search_iterations: Most halvings of a step.
         reset_state: Begin at the model's poses and not at those of the state.
-        add_axis_joints: A body between two ball joints does not spin about the line between them.
+        add_axis_joints: A body between two ball joints, or several with drives between them, does not spin about the line between these.
         use_incremental_solve: Approach targets in steps.
         max_linear_incremental_step: Largest of them [m].
         max_angular_incremental_step: Largest of them [rad]; 10 degrees.

@@ -50,10 +50,11 @@ def make_options(config: ForwardKinematicsSolverConfig) -> FkOptions:
 class Targets:
     """What a reset is given; arrays of length 0 are not.
 
-    ``q`` and ``qd`` are of all joints, ``actuator_q`` and ``actuator_qd`` of actuated ones. ``pose`` and ``twist`` are those that bodies
-    begin with, ``default_pose`` and ``default_twist`` those of bases that nothing is said of; of bases only (``joints`` 0) nothing else
-    moves. Coordinates of which nothing is said are reported next to ``near``, and angles in the range of ``correction``
-    (:class:`~hooke.solvers.kamino.config.JointCorrectionMode`).
+    ``q`` and ``qd`` are of all joints, ``actuator_q`` and ``actuator_qd`` of actuated ones; of bases only where ``base_of_q`` and
+    ``base_of_qd`` are set. ``pose`` and ``twist`` are those that bodies begin with, ``default_pose`` and ``default_twist`` those of bases
+    that nothing is said of. ``joints`` is 0 where joints are not solved for, 1 for targets, 2 where they hold their coordinates;
+    ``whole`` is whether more than bases move. Coordinates of which nothing is said are reported next to ``near``, and angles in the range
+    of ``correction`` (:class:`~hooke.solvers.kamino.config.JointCorrectionMode`).
     """
 
     q: wp.array(dtype=wp.float32)
@@ -68,6 +69,9 @@ class Targets:
     default_twist: wp.array(dtype=wp.spatial_vector)
     near: wp.array(dtype=wp.float32)
     joints: wp.int32
+    whole: wp.int32
+    base_of_q: wp.int32
+    base_of_qd: wp.int32
     correction: wp.int32
 
 

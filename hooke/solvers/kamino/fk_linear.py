@@ -7,7 +7,8 @@ With J the rows of all joints, r their residuals, and D the metric of twists (1 
     [ J         -mu I ] [ -l ] = [ -r     ]                                                                        (2)
 
 (2) is (1) without the product J^T J: redundant rows do no harm, and no number is squared. s is the way from a reference to the pose, w
-the weight that draws it back. A body that could spin about the line between two balls has one row more, which is added to its block.
+the weight that draws it back. A part that could spin about the line between two balls has one row more, which is added to the block
+of one of its bodies.
 """
 
 from functools import cache
@@ -43,7 +44,7 @@ def lower_part(x: Row):
 
 @wp.func
 def is_tied(chain: Chain, option: FkOptions, b: int):
-    """Whether a body does not spin between two balls."""
+    """Whether a body stands for a part that does not spin between two balls."""
     return option.axes != 0 and chain.tie[b][0] >= 0
 
 
@@ -55,7 +56,7 @@ def way_from_reference(space: FkSpace, b: int):
 
 
 @wp.func
-def metric(x: Row, length: wp.float64):
+def metric_of(x: Row, length: wp.float64):
     """D x."""
     two = length * length
     return Row(x[0], x[1], x[2], two * x[3], two * x[4], two * x[5], wp.float64(0.0), wp.float64(0.0))
@@ -83,14 +84,14 @@ def own_right(chain: Chain, option: FkOptions, space: FkSpace, b: int, drawn: wp
     """-``drawn`` D s, less the row of the spin times its residual and ``spun``."""
     right = Row()
     if drawn > wp.float64(0.0):
-        right = -drawn * metric(way_from_reference(space, b), length)
+        right = -drawn * metric_of(way_from_reference(space, b), length)
     if is_tied(chain, option, b):
         right -= spun * length * length * space.spin[b] * six(wp.vec3d(), space.gradient[b])
     return right
 
 
 @wp.func
-def direct(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, mu: wp.float64, weight: wp.float64,
+def direct_step(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, mu: wp.float64, weight: wp.float64,
            space: FkSpace):  # fmt: skip
     """(2), in ``space.x``."""
     k, start, origin = patterns.kind[w], patterns.node[w], patterns.block[w]
@@ -123,7 +124,7 @@ def direct(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, optio
 @wp.func
 def direct_only(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, mu: wp.float64, weight: wp.float64,
                 size: wp.float64, space: FkSpace):  # fmt: skip
-    direct(w, patterns, mechanism, chain, option, mu, weight, space)
+    direct_step(w, patterns, mechanism, chain, option, mu, weight, space)
 
 
 @wp.func
@@ -145,7 +146,7 @@ def invert_block(n: int, blocks: wp.array(dtype=Rows)):
 
 
 @wp.func
-def gather(
+def gather_normal(
     w: int, of_errors: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace, x: wp.array(dtype=Row), y: wp.array(dtype=Row)
 ):
     """Add J^T J x to y, or take J^T r from it."""
@@ -212,7 +213,9 @@ def eased_of(n: int, option: FkOptions, space: FkSpace):
 
 
 @wp.func
-def multiply(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, scale: wp.float64, space: FkSpace):
+def normal_image(
+    w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions, scale: wp.float64, space: FkSpace
+):
     """The image of the search direction under the matrix of the normal equations, and their product."""
     k, start, length = patterns.kind[w], patterns.node[w], chain.length[w]
     product = wp.float64(0.0)
@@ -220,12 +223,12 @@ def multiply(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, opt
         i = mechanism.item[patterns.of_place[k] + n]
         if i >= 0:
             x = wp.float64(1.0) * space.search[start + n]
-            y = scale * metric(x, length)
+            y = scale * metric_of(x, length)
             if is_tied(chain, option, mechanism.body[w] + i):
                 g = length * space.gradient[mechanism.body[w] + i]
                 y += wp.dot(g, lower_part(x)) * six(wp.vec3d(), g)
             space.image[start + n] = y
-    gather(w, 0, patterns, mechanism, space, space.search, space.image)
+    gather_normal(w, 0, patterns, mechanism, space, space.search, space.image)
     for n in range(patterns.size[k]):
         if mechanism.item[patterns.of_place[k] + n] >= 0:
             product += wp.dot(space.search[start + n], space.image[start + n])
@@ -246,7 +249,7 @@ def iterated(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, opt
         if i >= 0:
             bodies += 1
             space.rest[start + n] = own_right(chain, option, space, body + i, mu * weight, wp.float64(1.0), chain.length[w])
-    gather(w, 1, patterns, mechanism, space, space.search, space.rest)
+    gather_normal(w, 1, patterns, mechanism, space, space.search, space.rest)
     energy = wp.float64(0.0)
     for n in range(patterns.size[k]):
         if mechanism.item[patterns.of_place[k] + n] >= 0:
@@ -259,7 +262,7 @@ def iterated(w: int, patterns: Patterns, mechanism: Mechanism, chain: Chain, opt
     target = tolerance * tolerance * energy
     steps = int(0)
     while energy > target and energy > wp.float64(1.0e-300) and steps < MOST * bodies:
-        step = energy / multiply(w, patterns, mechanism, chain, option, scale, space)
+        step = energy / normal_image(w, patterns, mechanism, chain, option, scale, space)
         after = wp.float64(0.0)
         for n in range(patterns.size[k]):
             if mechanism.item[patterns.of_place[k] + n] >= 0:

@@ -14,7 +14,17 @@ from hooke.solvers.kamino.fk_linear import is_tied, lower_part
 from hooke.solvers.kamino.fk_structure import TARGET, Chain
 from hooke.solvers.kamino.mechanism import Mechanism
 
-__all__ = ["copy_poses", "count_increments", "follow_leaders", "goal_of", "measure", "move", "rate_of", "set_start", "set_targets"]
+__all__ = [
+    "copy_poses",
+    "count_increments",
+    "follow_leaders",
+    "goal_of",
+    "measure_world",
+    "move_bodies",
+    "rate_of",
+    "set_start",
+    "set_targets",
+]
 
 WELDED = wp.constant(TARGET)
 HUGE = wp.constant(wp.float64(1.0e30))
@@ -24,7 +34,9 @@ HUGE = wp.constant(wp.float64(1.0e30))
 def goal_of(targets: Targets, chain: Chain, c: int):
     """What is asked for coordinate c, and whether anything is."""
     value, has = wp.float64(0.0), int(0)
-    if targets.actuator_q.shape[0] > 0:
+    if targets.joints == 2:
+        has = 0
+    elif targets.actuator_q.shape[0] > 0:
         if chain.coord_of[c] >= 0:
             value, has = wp.float64(targets.actuator_q[chain.coord_of[c]]), 1
     elif targets.q.shape[0] > 0:
@@ -60,16 +72,33 @@ def quaternion_at(q: wp.array(dtype=wp.float64), i: int):
 
 
 @wp.func
-def anchor_on(joints: Joints, j: int, b: int):
-    """Place of a joint on one of its bodies."""
-    place = wp.transform_get_translation(joints.X_p[j])
-    if joints.child[j] == b:
-        place = wp.transform_get_translation(joints.X_c[j])
-    return place
+def place_of_anchor(joints: Joints, bodies: Bodies, space: FkSpace, tie: int):
+    """Where the anchor of a joint on one of its bodies is in the world."""
+    j = tie // 2
+    b, anchor = 1 * joints.parent[j], wp.transform_get_translation(joints.X_p[j])
+    if tie % 2 == 1:
+        b, anchor = 1 * joints.child[j], wp.transform_get_translation(joints.X_c[j])
+    return space.com[b] + wp.quat_rotate(space.rotation[b], widened(anchor) - widened(bodies.com[b]))
 
 
 @wp.func
-def measure(w: int, mechanism: Mechanism, joints: Joints, bodies: Bodies, chain: Chain, option: FkOptions, space: FkSpace):
+def measure_spin(joints: Joints, bodies: Bodies, chain: Chain, space: FkSpace, b: int):
+    """Update the angle by which a part has spun about the line between its two anchors, and return it."""
+    a = place_of_anchor(joints, bodies, space, chain.tie[b][1]) - place_of_anchor(joints, bodies, space, chain.tie[b][0])
+    angle, gradient = wp.float64(0.0), wp.vec3d()
+    if wp.length(a) > wp.float64(1.0e-9):
+        now = wp.normalize(a)
+        own = wp.quat_rotate_inv(space.rotation[b], now)
+        before = wp.quat_rotate(space.reference_rotation[b], own)
+        angle = twist_angle(wp.quat_inverse(space.reference_rotation[b]) * space.rotation[b], own)
+        gradient = (before + now) / wp.max(wp.float64(1.0) + wp.dot(before, now), wp.float64(1.0e-3))
+    space.spin[b] = angle
+    space.gradient[b] = gradient
+    return angle
+
+
+@wp.func
+def measure_world(w: int, mechanism: Mechanism, joints: Joints, bodies: Bodies, chain: Chain, option: FkOptions, space: FkSpace):
     """Update residuals and rows; the sum of their squares and the largest."""
     length = chain.length[w]
     largest, total = wp.float64(0.0), wp.float64(0.0)
@@ -80,16 +109,9 @@ def measure(w: int, mechanism: Mechanism, joints: Joints, bodies: Bodies, chain:
             total += square
     for b in range(mechanism.body[w], mechanism.body[w + 1]):
         if is_tied(chain, option, b):
-            first, second = chain.tie[b][0], chain.tie[b][1]
-            a = widened(anchor_on(joints, second, b) - anchor_on(joints, first, b))
-            if wp.length(a) > wp.float64(1.0e-9):
-                a = wp.normalize(a)
-                before, now = wp.quat_rotate(space.reference_rotation[b], a), wp.quat_rotate(space.rotation[b], a)
-                angle = twist_angle(wp.quat_inverse(space.reference_rotation[b]) * space.rotation[b], a)
-                space.spin[b] = angle
-                space.gradient[b] = (before + now) / wp.max(wp.float64(1.0) + wp.dot(before, now), wp.float64(1.0e-3))
-                largest = wp.max(largest, wp.abs(angle))
-                total += length * length * angle * angle
+            angle = measure_spin(joints, bodies, chain, space, b)
+            largest = wp.max(largest, wp.abs(angle))
+            total += length * length * angle * angle
     if not (total < HUGE):
         total, largest = HUGE, HUGE
     return total, largest
@@ -104,7 +126,7 @@ def copy_poses(w: int, mechanism: Mechanism, com: wp.array(dtype=wp.vec3d), rota
 
 
 @wp.func
-def move(w: int, patterns: Patterns, mechanism: Mechanism, t: wp.float64, space: FkSpace):
+def move_bodies(w: int, patterns: Patterns, mechanism: Mechanism, t: wp.float64, space: FkSpace):
     """Poses at t times the step from where it begins."""
     k, start = patterns.kind[w], patterns.node[w]
     for n in range(patterns.size[k]):

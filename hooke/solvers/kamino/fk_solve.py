@@ -27,8 +27,8 @@ from hooke.solvers.kamino.fk_motion import (
     copy_poses,
     count_increments,
     follow_leaders,
-    measure,
-    move,
+    measure_world,
+    move_bodies,
     rate_of,
     set_start,
     set_targets,
@@ -46,9 +46,11 @@ LEAST_MU, MOST_MU = wp.constant(wp.float64(1.0e-12)), wp.constant(wp.float64(1.0
 LEAST_DAMPING, MOST_DAMPING = wp.constant(wp.float64(1.0e-6)), wp.constant(wp.float64(1.0e2))
 FEWEST = wp.constant(wp.float64(1.0 / 16.0))  # of an increment, at most
 ONE = wp.constant(wp.float64(1.0))
+ROUNDING = wp.constant(wp.float64(1.0e-10))
 RATE_MU = wp.constant(wp.float64(1.0e-9))
-CLOSE_START, GO_ON, MEASURE, CLOSE_END, FINISHED = (wp.constant(k) for k in range(5))
-"""Stages of a solve: assemble what is not, follow the targets, say how far they are, close the joints where they are."""
+CLOSE_START, RATES, GO_ON, MEASURE, CLOSE_END, FINISHED = (wp.constant(k) for k in range(6))
+"""Stages: assemble what is not, (velocities alone,) follow the targets, say how far they are, close the joints where they are."""
+RATE_STEPS = wp.constant(2)  # the second takes what rounding left
 
 
 @wp.struct
@@ -91,18 +93,49 @@ def relative_rates(w: int, joints: Joints, mechanism: Mechanism, chain: Chain, t
 
 
 @wp.func
-def forget_spin(w: int, mechanism: Mechanism, space: FkSpace):
+def begin_poses(
+    w: int, joints: Joints, bodies: Bodies, mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace
+):
+    """Remember where everything is, find out where targets are, and return how large the increments to there are."""
+    copy_poses(w, mechanism, space.com, space.rotation, space.reference_com, space.reference_rotation)
+    copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
+    set_start(w, joints, bodies, mechanism, chain, targets, space)
+    follow_leaders(w, mechanism, chain, space)
+    return wp.float64(1.0) / count_increments(w, joints, mechanism, chain, option, space)
+
+
+@wp.func
+def turn_bodies(w: int, steps: int, patterns: Patterns, mechanism: Mechanism, space: FkSpace):
+    """Add the solution to the twists, or before the first of them forget angles that are no rates."""
     for b in range(mechanism.body[w], mechanism.body[w + 1]):
         space.spin[b] = wp.float64(0.0)
+    k, start = patterns.kind[w], patterns.node[w]
+    for n in range(patterns.size[k]):
+        i = mechanism.item[patterns.of_place[k] + n]
+        if i >= 0 and steps >= 0:
+            b = mechanism.body[w] + i
+            space.twist[b] = space.twist[b] + space.x[start + n]
+
+
+@wp.func
+def keep_or_return(w: int, closed: bool, mechanism: Mechanism, space: FkSpace):
+    """Keep poses whose joints are closed, or return to those that were kept."""
+    for b in range(mechanism.body[w], mechanism.body[w + 1]):
+        if closed:
+            space.good_com[b] = space.com[b]
+            space.good_rotation[b] = space.rotation[b]
+        else:
+            space.com[b] = space.good_com[b]
+            space.rotation[b] = space.good_rotation[b]
 
 
 @cache
 def make_fk_kernel(sparse: bool) -> Any:
-    """The kernel that finds poses (stage 0) or velocities (stage 1) of worlds; ``sparse`` is by conjugate gradients."""
+    """The kernel that finds poses (stage CLOSE_START) or velocities (stage RATES) of worlds; ``sparse`` is by conjugate gradients."""
     find_direction = make_direction(sparse)
 
     @wp.func
-    def search(w: int, most: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
+    def search_step(w: int, most: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
                option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
         """Take the longest step that does enough, with at most so many halvings (-1 is none at all); and its length, 0 for none."""
         after = before
@@ -111,8 +144,8 @@ def make_fk_kernel(sparse: bool) -> Any:
         k = int(0)
         while found < wp.float64(0.0):
             t = wp.where(k <= most, wp.float64(0.5) * t, wp.float64(0.0))
-            move(w, patterns, mechanism, t, space)
-            total, largest = measure(w, mechanism, joints, bodies, chain, option, space)
+            move_bodies(w, patterns, mechanism, t, space)
+            total, largest = measure_world(w, mechanism, joints, bodies, chain, option, space)
             if t == wp.float64(0.0) or total < (ONE - wp.float64(2.0e-4) * t) * before.total:
                 found = t
                 after.total = total
@@ -121,33 +154,42 @@ def make_fk_kernel(sparse: bool) -> Any:
         return after, found
 
     @wp.func
-    def approach(w: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism,
-                 chain: Chain, option: FkOptions, space: FkSpace, before: Progress):  # fmt: skip
-        """At most ``limit`` steps until the largest residual is at the goal, and one more where that is the tolerance."""
+    def approach_targets(w: int, rates: int, goal: wp.float64, limit: int, joints: Joints, bodies: Bodies, patterns: Patterns,
+                 mechanism: Mechanism, chain: Chain, option: FkOptions, targets: Targets, space: FkSpace, before: Progress):  # fmt: skip
+        """At most ``limit`` steps until the largest residual is at the goal, and a few more where that is the tolerance.
+
+        With ``rates`` twists are changed by the least that gives joints their rates, and poses stay.
+        """
         now = before
         two = chain.length[w] * chain.length[w]
-        damping, steps, t, open = wp.float64(1.0e-3), int(-1), wp.float64(0.0), int(1)
+        damping, steps, t, open, extra = wp.float64(1.0e-3), int(-1), wp.float64(0.0), int(1), int(0)
         while open == 1:
             done = steps >= 0 and now.largest <= goal
             halvings = int(-1)
             if steps >= 0:
-                mu = wp.clamp(damping * now.total / two, LEAST_MU, MOST_MU)
-                weight = now.weight * wp.min(ONE, now.total / two) / mu
-                find_direction(w, patterns, mechanism, chain, option, mu, weight, wp.sqrt(now.total), space)
+                size = wp.where(rates != 0, wp.float64(0.0), wp.sqrt(now.total))
+                mu = wp.where(rates != 0, RATE_MU, wp.clamp(damping * size * size / two, LEAST_MU, MOST_MU))
+                weight = now.weight * wp.min(ONE, size * size / two) / mu
+                find_direction(w, patterns, mechanism, chain, option, mu, weight, size, space)
                 halvings = wp.where(done, 0, option.halvings)
-            now, t = search(w, halvings, joints, bodies, patterns, mechanism, chain, option, space, now)
-            if steps >= 0:
-                if done:
+            if rates == 0 or steps < 0:
+                now, t = search_step(w, halvings, joints, bodies, patterns, mechanism, chain, option, space, now)
+            if rates != 0:
+                turn_bodies(w, steps, patterns, mechanism, space)
+                now.largest = relative_rates(w, joints, mechanism, chain, targets, space)
+            elif done:  # rounding is a step or two away
+                extra += 1
+                if t == wp.float64(0.0) or extra == 2 or now.largest <= ROUNDING:
                     open = 0
-                elif t > wp.float64(0.0):
-                    damping = wp.where(t == ONE, damping * wp.float64(0.1), damping * wp.float64(10.0))
-                    damping = wp.clamp(damping, LEAST_DAMPING, MOST_DAMPING)
-                elif now.weight > wp.float64(0.0):
-                    now.weight = wp.float64(0.0)
-                elif damping < MOST_DAMPING:
-                    damping = damping * wp.float64(1.0e3)
-                else:
-                    open = 0
+            elif steps >= 0 and t > wp.float64(0.0):
+                damping = wp.where(t == ONE, damping * wp.float64(0.1), damping * wp.float64(10.0))
+                damping = wp.clamp(damping, LEAST_DAMPING, MOST_DAMPING)
+            elif steps >= 0 and now.weight > wp.float64(0.0):
+                now.weight = wp.float64(0.0)
+            elif steps >= 0 and damping < MOST_DAMPING:
+                damping = damping * wp.float64(1.0e3)
+            elif steps >= 0:
+                open = 0
             steps += 1
             near = now.largest <= goal and (goal > option.tolerance or now.largest == wp.float64(0.0))
             if steps >= limit or near:
@@ -156,31 +198,35 @@ def make_fk_kernel(sparse: bool) -> Any:
         return now, now.largest <= goal
 
     @wp.func
-    def solve_poses(w: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions,
-                    targets: Targets, space: FkSpace, report: FkReport):  # fmt: skip
-        """Poses for the targets; where they are out of reach, the last on the way there."""
-        copy_poses(w, mechanism, space.com, space.rotation, space.reference_com, space.reference_rotation)
-        copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
-        set_start(w, joints, bodies, mechanism, chain, targets, space)
-        follow_leaders(w, mechanism, chain, space)
-        stride = ONE / count_increments(w, joints, mechanism, chain, option, space)
-        least = wp.where(option.incremental != 0, FEWEST, ONE) * stride
-        now, closed = Progress(), bool(False)
+    def solve_kinematics(w: int, stage: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain,
+                    option: FkOptions, targets: Targets, space: FkSpace, report: FkReport):  # fmt: skip
+        """Poses for the targets, where they are out of reach the last on the way there; or in the stage RATES velocities."""
+        now, closed, rates = Progress(), bool(False), wp.where(stage == RATES, 1, 0)
         now.weight = option.weight
-        good, f, increments = wp.float64(-1.0), wp.float64(0.0), int(0)
-        stage = wp.where(option.incremental != 0, int(CLOSE_START), int(GO_ON))
-        if stage == GO_ON:
-            good, f, least = wp.float64(0.0), ONE, ONE
+        good, f, stride, least, increments = wp.float64(-1.0), wp.float64(0.0), wp.float64(1.0), wp.float64(1.0), int(0)
+        if rates == 0:
+            stride = begin_poses(w, joints, bodies, mechanism, chain, option, targets, space)
+            least = stride
+            if option.incremental != 0:
+                least = FEWEST * stride
+            else:
+                good, f, stage = wp.float64(0.0), wp.float64(1.0), int(GO_ON)
         while stage != FINISHED:
-            limit = wp.where(stage == MEASURE, 0, option.iterations)
-            goal = wp.where(f == ONE or stage == CLOSE_END, option.tolerance, wp.max(option.tolerance, CLOSED))
-            set_targets(w, f, joints, mechanism, chain, space)
-            now, closed = approach(w, goal, limit, joints, bodies, patterns, mechanism, chain, option, space, now)
+            goal, limit = wp.max(option.tolerance, CLOSED), wp.where(stage == MEASURE, 0, option.iterations)
+            if f == ONE or stage == CLOSE_END:
+                goal = wp.float64(option.tolerance)
+            if rates != 0:
+                goal, limit = wp.float64(-1.0), int(RATE_STEPS)
+            else:
+                set_targets(w, f, joints, mechanism, chain, space)
+            now, closed = approach_targets(
+                w, rates, goal, limit, joints, bodies, patterns, mechanism, chain, option, targets, space, now
+            )  # fmt: skip
             if stage == CLOSE_START:
                 if closed:
                     good = wp.float64(0.0)
                 else:  # as it is, in one go
-                    stride, least = ONE, ONE
+                    stride, least = wp.float64(1.0), wp.float64(1.0)
                 stage = GO_ON
             elif stage == GO_ON:
                 increments += 1
@@ -193,41 +239,25 @@ def make_fk_kernel(sparse: bool) -> Any:
                 stage = wp.where(good < wp.float64(0.0), int(FINISHED), int(CLOSE_END))
             else:
                 stage = FINISHED
-            if closed and stage == GO_ON:
-                copy_poses(w, mechanism, space.com, space.rotation, space.good_com, space.good_rotation)
-            elif stage == GO_ON:
-                copy_poses(w, mechanism, space.good_com, space.good_rotation, space.com, space.rotation)
+            if stage == GO_ON:
+                keep_or_return(w, closed, mechanism, space)
             f = wp.max(good, wp.float64(0.0)) + stride
             if f > ONE - wp.float64(0.01) * stride:
-                f = ONE
+                f = wp.float64(1.0)
             if stage == GO_ON and good == ONE:
                 report.residual[w] = now.largest
                 stage = FINISHED
             elif stage == GO_ON and stride < least:  # say how far the target is, then close the joints where they are
                 stage = MEASURE
-                f = ONE
+                f = wp.float64(1.0)
             elif stage == CLOSE_END:
                 f = wp.max(good, wp.float64(0.0))
-        report.converged[w] = wp.where(good == ONE, 1, 0)
-        report.iterations[w] = now.iterations
-        report.increments[w] = increments
-
-    @wp.func
-    def solve_twists(w: int, joints: Joints, bodies: Bodies, patterns: Patterns, mechanism: Mechanism, chain: Chain, option: FkOptions,
-                     targets: Targets, space: FkSpace, report: FkReport):  # fmt: skip
-        """Change twists by the least that gives joints the rates that are asked for."""
-        measure(w, mechanism, joints, bodies, chain, option, space)
-        forget_spin(w, mechanism, space)
-        k, start = patterns.kind[w], patterns.node[w]
-        for _pass in range(wp.where(option.tolerance > wp.float64(0.0), 2, 0)):  # the second takes what rounding left
-            relative_rates(w, joints, mechanism, chain, targets, space)
-            find_direction(w, patterns, mechanism, chain, option, RATE_MU, wp.float64(0.0), wp.float64(0.0), space)
-            for n in range(patterns.size[k]):
-                i = mechanism.item[patterns.of_place[k] + n]
-                if i >= 0:
-                    b = mechanism.body[w] + i
-                    space.twist[b] = space.twist[b] + space.x[start + n]
-        report.rate[w] = relative_rates(w, joints, mechanism, chain, targets, space)
+        if rates != 0:
+            report.rate[w] = now.largest
+        else:
+            report.converged[w] = wp.where(good == ONE, 1, 0)
+            report.iterations[w] = now.iterations
+            report.increments[w] = increments
 
     @wp.kernel(enable_backward=False, module="unique", module_options=lane_options())
     def solve_worlds(
@@ -238,10 +268,8 @@ def make_fk_kernel(sparse: bool) -> Any:
         w = first_item(work, wp.tid())
         while w >= 0:
             if is_selected(selected, w):
-                if stage == 0:
-                    solve_poses(w, joints, bodies, patterns, mechanism, chain, option, targets, space, report)
-                else:
-                    solve_twists(w, joints, bodies, patterns, mechanism, chain, option, targets, space, report)
+                begin = int(stage)
+                solve_kinematics(w, begin, joints, bodies, patterns, mechanism, chain, option, targets, space, report)
             w = next_item(work, w)
 
     return solve_worlds

@@ -32,7 +32,8 @@ class FkStructure:
         kind: What joints do: 0 nothing, 1 their locked motions, 2 all six; int32 (J,).
         root: Root of every body's component, its own number of a root, -1 of none (B,).
         root_joint: Free joint that says where a root is, -1 of none (B,).
-        tie: The joints of a body that could spin between two ball joints, -1 of others (B, 2).
+        tie: Of a body whose part could spin between two ball joints these, twice and one more where the part is the child; -1 of
+            others (B, 2).
         coord_of: Place of every coordinate among those of actuated joints, -1 of none (C,).
         dof_of: The same of every degree of freedom (D,).
         leader: Joint with targets that a joint with targets follows, -1 of none (J,).
@@ -161,20 +162,30 @@ def _bridges(count: int, edges: list[tuple[int, int, int]]) -> list[int]:
 
 
 def _ties(s: Structure, kind: np.ndarray, acts: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Bodies with exactly two joints, both of them balls that have no targets."""
+    """Bodies of parts that could spin: parts, held together by joints with targets, that two ball joints without hold and nothing else."""
     tie = np.full((s.body_count, 2), NONE, np.int32)
-    count = np.zeros(s.body_count, np.int32)
+    moves = np.append(moves, False)
+    inner = acts & (kind == TARGET) & moves[s.parent] & moves[s.child]
+    part = list(range(s.body_count))
+
+    def part_of(body: int) -> int:
+        while part[body] != body:
+            part[body] = part[part[body]]
+            body = part[body]
+        return body
+
+    for j in np.flatnonzero(inner).tolist():
+        part[part_of(int(s.child[j]))] = part_of(int(s.parent[j]))
     ball = (kind == LOCKED) & (s.linear == 0) & (np.diff(s.joint_dof) == 3)
-    good = np.ones(s.body_count, bool)
-    for j in np.flatnonzero(acts).tolist():
-        for b in (int(s.parent[j]), int(s.child[j])):
-            if b >= 0:
-                if count[b] < 2 and ball[j]:
-                    tie[b, count[b]] = j
-                else:
-                    good[b] = False
-                count[b] += 1
-    tie[~(good & (count == 2) & moves)] = NONE
+    held: dict[int, list[tuple[int, int]]] = {}  # of every part the joints that hold it, and the side they have it on
+    for j in np.flatnonzero(acts & ~inner).tolist():
+        for side, body in enumerate((int(s.parent[j]), int(s.child[j]))):
+            if moves[body]:
+                held.setdefault(part_of(body), []).append((j, side))
+    for joints in held.values():
+        if len(joints) == 2 and all(ball[j] for j, _ in joints) and joints[0][0] != joints[1][0]:
+            first, side = joints[0]
+            tie[s.child[first] if side else s.parent[first]] = [2 * j + side for j, side in joints]
     return tie
 
 

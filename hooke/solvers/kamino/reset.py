@@ -15,6 +15,7 @@ from hooke.solvers.kamino.check import base_warning
 from hooke.solvers.kamino.fk_data import Targets
 from hooke.solvers.kamino.forget import forget_contacts, make_forget_joints
 from hooke.solvers.kamino.forward_kinematics import ForwardKinematics
+from hooke.solvers.kamino.reset_config import Request, ResetConfig, request_of_arguments, request_of_config
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import restore
 
@@ -26,6 +27,7 @@ _DTYPES = {
     "actuator_q": wp.float32, "actuator_u": wp.float32, "joint_q": wp.float32, "joint_u": wp.float32, "base_q": wp.transform,
     "base_u": wp.spatial_vector,
 }  # fmt: skip
+_NUMBERS = ("joints", "whole", "base_of_q", "base_of_qd", "correction")
 _STATE = {
     "body_q": (wp.transform, StateFlags.BODY_Q), "body_qd": (wp.spatial_vector, StateFlags.BODY_QD),
     "joint_q": (wp.float32, StateFlags.JOINT_Q), "joint_qd": (wp.float32, StateFlags.JOINT_QD),
@@ -125,6 +127,7 @@ class Resetting:
         self._restoring = Restoring(model, tables, structure, recorder.device)
         self._nothing = {dtype: wp.zeros(0, dtype=dtype, device=recorder.device) for dtype in _DTYPES.values()}
         self._sources = (tables["body"].arrays["q"], tables["body"].arrays["qd"], tables["joint_coord"].arrays["q"])
+        self._rest = wp.zeros(structure.body_count, dtype=wp.spatial_vector, device=recorder.device)
         self._warned = False
         self.kinematics: Any = self._make() if config.use_fk_solver else None
 
@@ -153,50 +156,64 @@ class Resetting:
         fk = self._config.fk if self._config.use_fk_solver else None
         return ForwardKinematics(self._model, self._tables, self._structure, fk, self._recorder, self._scalar)
 
-    def check(self, state: Any, given: dict[str, Any], flags: Any) -> None:
-        """Refuse what cannot be done; nothing was changed then.
+    def request(self, state: Any, given: dict[str, Any], config: Any, flags: Any) -> Request | None:
+        """What a reset asks for, None for the initial state; what cannot be done is refused, and nothing was changed then.
 
         Args:
             state: The state.
             given: Targets by their names in :data:`TARGETS`, None for those that are not given.
+            config: A :class:`~hooke.solvers.kamino.reset_config.ResetConfig`, or None.
             flags: StateFlags of the arrays to write; None is all.
 
         Raises:
-            TypeError: A target is not a Warp array of its type.
+            TypeError: A target is not a Warp array of its type, or ``config`` is no ResetConfig.
             ValueError: A target has the wrong length or device; targets of joints and of actuators are mixed, or there are velocities
-                without coordinates; an array of the state has the wrong length, or the state has no bodies.
+                without coordinates; there are targets beside ``config``; an array of the state has the wrong length, or is missing.
             RuntimeError: Targets of joints are given to a solver without ``use_fk_solver``; or the first of such resets is captured.
         """
         self._restoring.check(state, flags)
         has = {name for name in TARGETS if given.get(name) is not None}
-        if not has:
-            return
-        if has & {"actuator_q", "actuator_u"} and has & {"joint_q", "joint_u"}:
+        if config is None and not has:
+            return None
+        if config is not None and not isinstance(config, ResetConfig):
+            raise TypeError(f"SolverKamino.reset: expected config as a ResetConfig, found {config!r}")
+        if config is not None and has:
+            raise ValueError(f"SolverKamino.reset: expected either config or targets, found config and {sorted(has)}")
+        if getattr(state, "body_q", None) is None or getattr(state, "body_qd", None) is None:
+            raise ValueError("SolverKamino.reset: the state has no body_q or body_qd, from which a reset to targets begins")
+        request = request_of_arguments(given) if config is None else request_of_config(config, state)
+        self._check_request(request, config is None)
+        return request
+
+    def _check_request(self, request: Request, by_arguments: bool) -> None:
+        """Refuse what cannot be done."""
+        given = request.given
+        has = {name for name in TARGETS if given.get(name) is not None}
+        if by_arguments and has & {"actuator_q", "actuator_u"} and has & {"joint_q", "joint_u"}:
             raise ValueError(
                 f"SolverKamino.reset: combined joint and actuator targets are not supported, found {sorted(has)}; give one type"
             )
         for q, u in (("joint_q", "joint_u"), ("actuator_q", "actuator_u")):
-            if u in has and q not in has:
+            if by_arguments and u in has and q not in has:
                 raise ValueError(f"SolverKamino.reset: unsupported combination, {u} without {q}; give {q} too")
-        if has & {"actuator_q", "joint_q"} and not self._config.use_fk_solver:
+        if request.joints and not request.nothing and not self._config.use_fk_solver:
             raise RuntimeError(
-                "SolverKamino.reset: the forward kinematics solver must be enabled for resets from coordinates of joints; "
+                "SolverKamino.reset: the forward kinematics solver must be enabled for resets from coordinates or velocities of joints; "
                 "set Config(use_fk_solver=True)"
             )
-        if getattr(state, "body_q", None) is None or getattr(state, "body_qd", None) is None:
-            raise ValueError("SolverKamino.reset: the state has no body_q or body_qd, from which a reset to targets begins")
         if self.kinematics is None:
             if captured_by_user(self._recorder.device):
                 raise RuntimeError("SolverKamino.reset: the first reset of a base makes arrays, which a capture does not allow")
             self.kinematics = launch_directly(self._make)
             load_kernels(self.kinematics.kernels, self._recorder.device)
-        for name in sorted(has):
-            self._check_array(name, given[name])
+        for name in given:
+            if not by_arguments or name in has:
+                self._check_array(name, given[name])
         if has & {"base_q", "base_u"} and not self._warned:
             self._warned = True
             message = base_warning(self._tables, self._structure)
             if message is not None:
-                warnings.warn(message, stacklevel=4)
+                warnings.warn(message, stacklevel=5)
 
     def _check_array(self, name: str, value: Any) -> None:
         """Refuse a target of the wrong type, length or device."""
@@ -214,48 +231,60 @@ class Resetting:
                 f"SolverKamino.reset: expected {name} of shape ({counts[name]},) on {device}, found {value.shape} on {value.device}"
             )
 
-    def _targets(self, state: Any, given: dict[str, Any]) -> Targets:
+    def _targets(self, state: Any, request: Request) -> Targets:
         """What a reset is given, for kernels."""
         body_q, body_qd, joint_q = self._sources
-        targets = Targets()
+        targets, given = Targets(), request.given
         for name, own in zip(TARGETS, ("actuator_q", "actuator_qd", "q", "qd", "base_q", "base_qd"), strict=True):
             value = given.get(name)
             setattr(targets, own, self._nothing[_DTYPES[name]] if value is None else value)
-        targets.joints = int(given.get("actuator_q") is not None or given.get("joint_q") is not None)
-        anew = targets.joints != 0 and self._config.fk.reset_state
-        targets.pose, targets.twist = (body_q, body_qd) if anew else (state.body_q, state.body_qd)
-        targets.default_pose, targets.default_twist = body_q, body_qd
+        targets.joints, targets.whole = request.joints, int(request.whole)
+        targets.base_of_q, targets.base_of_qd = int(request.base_of_q), int(request.base_of_u)
+        from_state = not self._config.fk.reset_state if request.from_state is None else request.from_state
+        targets.pose, targets.twist = (state.body_q, state.body_qd) if from_state else (body_q, body_qd)
+        targets.default_pose = state.body_q if request.base_from_state else body_q
+        targets.default_twist = {"rest": self._rest, "model": body_qd, "state": state.body_qd}[request.twist]
         own_q = getattr(state, "joint_q", None)
-        targets.near = joint_q if targets.joints != 0 or own_q is None else own_q
+        targets.near = joint_q if request.joints == 1 or not from_state or own_q is None else own_q
         targets.correction = int(self._config.joint_correction)
         return targets
 
     def reset(
-        self, state: Any, selected: wp.array, given: dict[str, Any], flags: Any, success: Any, kept: tuple[wp.array, ...]
+        self, state: Any, selected: wp.array, request: Request | None, flags: Any, success: Any, kept: tuple[wp.array, ...]
     ) -> None:
-        """Reset selected worlds, after :meth:`check`.
+        """Reset selected worlds, after :meth:`request`.
 
         Args:
             state: Changed in place.
             selected: Which worlds, bool (W + 1,).
-            given: Targets.
+            request: What is asked for.
             flags: StateFlags of the arrays to write; None is all.
             success: Bool array (W,) for whether worlds converged, or None.
             kept: What the solver keeps of joints: whether coordinates are known, coordinates, impulses and velocities of rows.
         """
         launch_directly(self._forget, selected, kept)
-        if all(given.get(name) is None for name in TARGETS):
+        if request is not None and request.nothing:
+            if success is not None:
+                launch_directly(self._succeed, selected, success)
+            return
+        if request is None:
             launch_directly(self._restore, state, selected, flags, success)
             return
-        targets = self._targets(state, given)
+        targets = self._targets(state, request)
         arrays: dict[str, Any] = {}
         for name, (dtype, flag) in _STATE.items():
             value = getattr(state, name, None)
             wanted = value is not None and (flags is None or int(flags) & int(flag))
             arrays[name] = value if wanted else self._nothing[dtype]
-        moved = given.get("joint_u") is not None or given.get("actuator_u") is not None
+        moved = request.velocities
         whole = len(arrays["body_q"]) > 0
-        numbers = (targets.joints, targets.correction, moved, whole, None if flags is None else int(flags), *self._versions())
+        numbers = (
+            *(getattr(targets, name) for name in _NUMBERS),
+            moved,
+            whole,
+            None if flags is None else int(flags),
+            *self._versions(),
+        )
         fields = [getattr(targets, name) for name in Targets.vars]
         owners = [selected, success, state, *arrays.values(), *(field for field in fields if isinstance(field, wp.array))]
         key = ("reset", numbers, pointers(*owners))

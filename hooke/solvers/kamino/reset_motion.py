@@ -34,7 +34,7 @@ def doubled(x: wp.transform):
 @wp.func
 def takes_part(chain: Chain, targets: Targets, b: int):
     """Whether a reset is about a body: all are, or those of the base."""
-    return targets.joints != 0 or (chain.root[b] >= 0 and chain.root[b] == chain.base[chain.body_world[b]])
+    return targets.whole != 0 or (chain.root[b] >= 0 and chain.root[b] == chain.base[chain.body_world[b]])
 
 
 @wp.func
@@ -47,7 +47,7 @@ def pose_of_root(joints: Joints, chain: Chain, targets: Targets, b: int):
     given, x = int(0), wp.transform_identity(wp.float64)
     if base and targets.base_q.shape[0] > 0:
         given, x = 1, doubled(targets.base_q[w])
-    elif j >= 0 and targets.q.shape[0] > 0:
+    elif j >= 0 and targets.q.shape[0] > 0 and ((base and targets.base_of_q != 0) or (not base and targets.joints == 1)):
         i = joint_place(chain.layout, j).q
         r = wp.quat(targets.q[i + 3], targets.q[i + 4], targets.q[i + 5], targets.q[i + 6])
         if wp.length(r) > 0.5:
@@ -88,12 +88,12 @@ def twist_of_root(joints: Joints, chain: Chain, targets: Targets, b: int):
     base = b == chain.base[w]
     if base and targets.base_qd.shape[0] > 0:
         v, omega, given = widened(wp.spatial_top(targets.base_qd[w])), widened(wp.spatial_bottom(targets.base_qd[w])), 1
-    elif j >= 0 and targets.qd.shape[0] > 0:
+    elif j >= 0 and targets.qd.shape[0] > 0 and ((base and targets.base_of_qd != 0) or (not base and targets.joints != 0)):
         d = joint_place(chain.layout, j).qd
         v = widened(wp.vec3(targets.qd[d], targets.qd[d + 1], targets.qd[d + 2]))
         omega = widened(wp.vec3(targets.qd[d + 3], targets.qd[d + 4], targets.qd[d + 5]))
         given = 1
-    elif targets.joints == 0:
+    elif base:
         v, omega = widened(wp.spatial_top(targets.default_twist[b])), widened(wp.spatial_bottom(targets.default_twist[b]))
     if given == 1 and j >= 0:
         axes = unit_quaternion(wp.transform_get_rotation(joints.X_p[j]))

@@ -28,6 +28,7 @@ from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
 from hooke.solvers.kamino.reset import TARGETS, Resetting
+from hooke.solvers.kamino.reset_config import ResetConfig
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels
@@ -65,6 +66,7 @@ class SolverKamino(SolverBase):
     """
 
     Config = KaminoConfig
+    ResetConfig = ResetConfig
 
     def __init__(self, model: Any, config: KaminoConfig | None = None):
         super().__init__(model)
@@ -345,7 +347,8 @@ class SolverKamino(SolverBase):
 
     def reset(  # type: ignore[override]
         self, state_out: Any, world_mask: Any = None, actuator_q: Any = None, actuator_u: Any = None, joint_q: Any = None,
-        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, success_mask: Any = None,
+        joint_u: Any = None, base_q: Any = None, base_u: Any = None, *, flags: Any = None, config: ResetConfig | None = None,
+        success_mask: Any = None,
     ) -> None:  # fmt: skip
         """Bring selected worlds to a state, and forget what is remembered of them (docs/guide/kamino_reset.md).
 
@@ -363,19 +366,20 @@ class SolverKamino(SolverBase):
             base_q: Coordinates of the base joint, or pose of the base body of worlds without one, transform (worlds,).
             base_u: Velocity of the base joint, or twist of the base body, spatial_vector (worlds,).
             flags: StateFlags of the arrays to write; None is all of them.
+            config: Where poses and velocities are taken from, in place of targets.
             success_mask: Bool array (worlds,); of selected worlds whether the targets were reached.
 
         Raises:
             TypeError: A mask or a target is not a Warp array of its type.
             ValueError: The length or device of one is wrong, targets of joints and actuators are mixed, or velocities are given without
-                coordinates.
+                coordinates, or targets beside ``config``.
             RuntimeError: There are targets of joints, but ``config.use_fk_solver`` is False.
         """
         if isinstance(actuator_q, int):
             actuator_q, flags = None, actuator_q
         given = dict(zip(TARGETS, (actuator_q, actuator_u, joint_q, joint_u, base_q, base_u), strict=True))
         w, worlds = self.workspace, self._structure.world_count
-        self._resetting.check(state_out, given, flags)
+        request = self._resetting.request(state_out, given, config, flags)
         if success_mask is not None:
             check_mask(success_mask, worlds, self.device, "success_mask")
         self._call("pre_reset", state_out)
@@ -383,13 +387,27 @@ class SolverKamino(SolverBase):
         rows = self._problem.rows
         launch_directly(self._problem.contacts.forget, selected)
         kept = (w.joints.known, w.joints.q, rows.kept_impulse, rows.kept_velocity)
-        self._resetting.reset(state_out, selected, given, flags, success_mask, kept)
+        self._resetting.reset(state_out, selected, request, flags, success_mask, kept)
         self._call("post_reset", state_out)
 
     @property
     def forward_kinematics(self) -> Any:
         """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
         return self._resetting.kinematics if self.config.use_fk_solver else None
+
+    @classmethod
+    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
+        """Register the custom attributes of the solver: settings, arrays of the state, and which joints forward kinematics drives.
+
+        Args:
+            builder: The builder.
+            fk_actuation_flags: 1 (driven), 0 (passive) or -1 (as its target modes say) by index or label of joints, or one for each of
+                the joints that there are; None is -1 for all.
+
+        Raises:
+            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
+        """
+        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
 
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
