@@ -28,6 +28,7 @@ from hooke.joints.layout import joint_place
 from hooke.linalg.block_ldl import make_block_ldl
 from hooke.linalg.elimination import Patterns
 from hooke.model.tables import Bodies, Joints, Mimics
+from hooke.solvers.kamino.body_motion import QUICK
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.joint_frames import make_joint_frames
 from hooke.solvers.kamino.joint_rows import JointInputs
@@ -42,8 +43,6 @@ _SETTLED = {wp.float64: 1.0e-10, wp.float32: 1.0e-6}  # changes of a pose that a
 EPSILON = wp.constant(wp.float64(2.0**-23))
 TIMES = wp.constant(8)
 """Newton steps at most, of either kind."""
-QUICK = wp.constant(0.3)
-"""Turn in a step from which on velocities are left as they are [rad]."""
 
 
 @wp.struct
