@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.kamino.scenes import UPRIGHT, Run, builder_of, finished
+from tests.kamino.scenes import UPRIGHT, Dof, Run, X, Y, Z, builder_of, finished
 
 SECONDS, STEP = 1.0, 1.0e-4
 
@@ -20,20 +20,26 @@ class Twins:
         self.bodies, self.joints, self.places = [], [], []
 
     def add(self, parent, kind, anchor, offset, axis=(0, 1, 0), mass=1.0, inertia=(0.01, 0.02, 0.03), **options):
-        """A body behind a joint at ``anchor``, in the frame of the parent body."""
+        """A body behind a joint at ``anchor``, in the frame of the parent body; several kinds of axes are those of one joint."""
         m, b = self.mujoco, self.builder
         above = self.spec.worldbody if parent < 0 else self.bodies[parent]
         place = np.asarray(anchor, float) + offset
         body = above.add_body(pos=place, mass=mass, inertia=inertia, ipos=[0, 0, 0], iquat=[1, 0, 0, 0], explicitinertial=True)
+        several = isinstance(axis[0], tuple)
         types = {"revolute": m.mjtJoint.mjJNT_HINGE, "prismatic": m.mjtJoint.mjJNT_SLIDE, "ball": m.mjtJoint.mjJNT_BALL}
-        given = {"armature": options.get("armature", 0.0), "damping": options.get("damping", 0.0)}
-        given["stiffness"] = options.get("stiffness", 0.0)
-        body.add_joint(type=types[kind], pos=-np.asarray(offset, float), axis=axis, **given)
+        given = {name: options.get(name, 0.0) for name in ("armature", "damping", "stiffness")}
+        for kind_of_axis, direction in zip(kind, axis, strict=True) if several else [(kind, axis)]:
+            body.add_joint(type=types[kind_of_axis], pos=-np.asarray(offset, float), axis=direction, **given)
         world = place + (0 if parent < 0 else self.places[parent])
         mine = b.add_link(xform=(*world, *UPRIGHT), mass=mass, inertia=np.diag(inertia))
         frames = {"parent_xform": (*anchor, *UPRIGHT), "child_xform": (*(-np.asarray(offset, float)), *UPRIGHT)}
-        add = {"revolute": b.add_joint_revolute, "prismatic": b.add_joint_prismatic, "ball": b.add_joint_ball}[kind]
-        self.joints.append(add(parent, mine, **frames, **({} if kind == "ball" else {"axis": axis}), **options))
+        if several:
+            axes = {f: [Dof(axis=a) for k, a in zip(kind, axis, strict=True) if k == t] for f, t in
+                    (("linear_axes", "prismatic"), ("angular_axes", "revolute"))}  # fmt: skip
+            self.joints.append(b.add_joint_d6(parent, mine, **frames, **axes))
+        else:
+            add = {"revolute": b.add_joint_revolute, "prismatic": b.add_joint_prismatic, "ball": b.add_joint_ball}[kind]
+            self.joints.append(add(parent, mine, **frames, **({} if kind == "ball" else {"axis": axis}), **options))
         self.bodies.append(body)
         self.places.append(world)
         return mine
@@ -85,3 +91,13 @@ def test_balls_on_a_turntable():
     twins.add(0, "ball", (0.3, 0, 0), (0, 0.1, -0.3), mass=0.7)
     twins.add(1, "ball", (0, 0, -0.1), (0.1, 0, -0.2), mass=0.4)
     check(twins, [2.0] + [0.0] * 6)
+
+
+def test_joints_of_several_axes():
+    """A cylindrical and a universal joint, a gimbal and a Cartesian one: efforts belong to the same rates in both engines."""
+    twins = Twins(pytest.importorskip("mujoco"), gravity=(0.0, 0.0, -2.0))
+    twins.add(-1, ("prismatic", "revolute"), (0, 0, 0), (0, 0.1, 0.05), (X, X), mass=1.0)
+    twins.add(0, ("revolute",) * 2, (0, 0, 0.1), (0.1, 0, 0.1), (Y, Z), mass=0.7)
+    twins.add(-1, ("revolute",) * 3, (1, 0, 0), (0.1, 0.05, -0.2), (X, Y, Z), mass=1.2)
+    twins.add(2, ("prismatic",) * 3, (0, 0, -0.1), (0, 0, -0.1), (X, Y, Z), mass=0.5)
+    check(twins, [0.2, 0.02, 0.05, 0.03, 0.1, -0.05, 0.04, 0.1, 0.2, 1.1])

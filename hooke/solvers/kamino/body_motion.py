@@ -8,7 +8,8 @@ equations are set up, and the angular impulse T of everything,
     I w' = exp(-dt w' / 2) (exp(-dt w / 2) I w + T),                                                             (2)
 
 to first order L - dt w x L + T. A free body keeps its momentum, and its energy without drift: (2) is the leapfrog scheme on rotations, the
-momentum being that between two poses.
+momentum being that between two poses. Where a body turns by a third of a radian or more in a step, (2) means little, and is only kept
+from gaining energy.
 """
 
 from functools import cache
@@ -24,7 +25,10 @@ from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.mechanism import Mechanism
 from hooke.solvers.kamino.poses import make_pose_functions
 
-__all__ = ["make_body_kernels"]
+__all__ = ["QUICK", "make_body_kernels"]
+
+QUICK = wp.constant(0.3)
+"""Turn in a step from which on rotations are not resolved [rad]."""
 
 
 @cache
@@ -47,6 +51,14 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
     @wp.func
     def six(a: vec3, b: vec3):
         return row(a[0], a[1], a[2], b[0], b[1], b[2], scalar(0.0), scalar(0.0))
+
+    @wp.func
+    def tamed(spin: vec3, energy: scalar, inverse: mat33):
+        """An angular momentum, made smaller if its energy is more than it was."""
+        more = wp.dot(spin, inverse * spin)
+        if more > energy:
+            return wp.sqrt(energy / more) * spin
+        return spin
 
     @wp.kernel(enable_backward=False, module="unique")
     def begin_bodies(
@@ -83,6 +95,8 @@ def make_body_kernels(scalar: Any) -> SimpleNamespace:
                 for _k in range(wp.where(mechanism.moves[b] != 0, 4, 0)):
                     later = rotated(spin + given_spin, -half * rate) - given_spin
                     rate = inverse * (later + given_spin)
+                if dt * dt * wp.dot(w, w) > scalar(QUICK) * scalar(QUICK):
+                    later = tamed(rotated(spin, -half * rate), wp.dot(w, inertia * w), inverse)
                 motion.spin[b] = spin
                 motion.carried_spin[b] = later
                 motion.momentum[b] = six(m * v + dt * (m * g + f), later + given_spin)

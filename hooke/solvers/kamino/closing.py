@@ -28,6 +28,7 @@ from hooke.joints.layout import joint_place
 from hooke.linalg.block_ldl import make_block_ldl
 from hooke.linalg.elimination import Patterns
 from hooke.model.tables import Bodies, Joints, Mimics
+from hooke.solvers.kamino.body_motion import QUICK
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.joint_frames import make_joint_frames
 from hooke.solvers.kamino.joint_rows import JointInputs
@@ -37,12 +38,11 @@ from hooke.solvers.kamino.poses import make_pose_functions
 
 __all__ = ["Followers", "make_close_worlds"]
 
+_NOISE = {wp.float64: 0.0, wp.float32: 4.0e-6}  # errors that rounding may have made, which must not become velocities [m or rad]
 _SETTLED = {wp.float64: 1.0e-10, wp.float32: 1.0e-6}  # changes of a pose that are none [m or rad]
 EPSILON = wp.constant(wp.float64(2.0**-23))
 TIMES = wp.constant(8)
 """Newton steps at most, of either kind."""
-QUICK = wp.constant(0.3)
-"""Turn in a step from which on velocities are left as they are [rad]."""
 
 
 @wp.struct
@@ -68,7 +68,7 @@ def make_close_worlds(scalar: Any) -> Any:
         functions.store_inertia, functions.store_compliance, t.rows, frames.rows_of, frames.row_of
     )  # fmt: skip
     turned, rotated = poses.turned, poses.rotated
-    settled = wp.constant(scalar(_SETTLED[scalar]))
+    settled, noise = wp.constant(scalar(_SETTLED[scalar])), wp.constant(scalar(_NOISE[scalar]))
 
     @wp.func
     def largest(r: row):
@@ -223,13 +223,15 @@ def make_close_worlds(scalar: Any) -> Any:
                       joint_rows: JointRows, matrix: Matrix, motion: Motion):  # fmt: skip
         """(1); 0 where that is not done, 2 where the factors are those of the end too, near enough."""
         way, last, first, left = scalar(step.dt - step.half), scalar(1.0e30), scalar(0.0), int(TIMES)
-        rest, quick, worst = scalar(0.0), scalar(0.0), scalar(0.0)
+        rest, quick, worst, loud = scalar(0.0), scalar(0.0), scalar(0.0), int(1)
         if step.half > wp.float64(0.0):
             turn_goals(w, mechanism, of, step, start, motion, joint_rows)
             advance(w, mechanism, start, motion.twist, way, motion)
         keep_twists(w, patterns, mechanism, 0, start, joint_rows, matrix, motion)
         while left > 0:
-            measure(w, mechanism, of, motion, scalar(step.dt), joint_rows)
+            found = measure(w, mechanism, of, motion, scalar(step.dt), joint_rows)
+            if first == scalar(0.0):
+                loud = wp.where(found < noise, 0, 1)
             change = change_twists(w, patterns, mechanism, way, scalar(-0.5) * scalar(step.dt), start, joint_rows, matrix, motion)
             turn = advance(w, mechanism, start, motion.twist, way, motion)
             ratio = wp.where(last < scalar(1.0e30), change / last, scalar(4.0) * turn)  # by which steps become smaller
@@ -241,7 +243,7 @@ def make_close_worlds(scalar: Any) -> Any:
             last = change
         # what the factors do to errors of the start is as they did to these
         settles = wp.where(worst < scalar(0.1), 2, 1)
-        settles = wp.where(rest <= wp.max(settled, scalar(1.0e-3) * first) and quick < scalar(QUICK), settles, 0)
+        settles = wp.where(rest <= wp.max(settled, scalar(1.0e-3) * first) and quick < scalar(QUICK) and loud == 1, settles, 0)
         if settles > 0:
             for j in range(mechanism.joint[w], mechanism.joint[w + 1]):
                 held = scalar(1.0) * joint_rows.held[j]
