@@ -29,6 +29,7 @@ __all__ = [
 
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
 SMALL = wp.constant(1.0e-20)
+CONVERGED = wp.constant(1.0e-8)  # square of a relative change after which the next one would be below rounding
 
 
 @wp.struct
@@ -121,13 +122,17 @@ def free_rotation(inertia: wp.mat33, spin: wp.vec3, guess: wp.vec3):
     size = wp.max(wp.max(inertia[0, 0], inertia[1, 1]), wp.max(inertia[2, 2], SMALL))
     unit, wanted = inertia / size, spin / size
     phi = guess
-    for _step in range(6):
+    step = int(0)
+    while step < 6:
         turn = rotation_of(phi)
         spun = unit * phi
         held = spun + turned(turn, spun)
         jacobian = wp.quat_to_matrix(turn) * unit * inverse_jacobian(phi) - skew(held)
         change = solve_columns(jacobian, wanted - held)
         phi = rotation_vector(rotation_of(change) * turn)
+        step += 1
+        if wp.length_sq(change) <= CONVERGED * wp.length_sq(phi):
+            step = 6
     return phi
 
 

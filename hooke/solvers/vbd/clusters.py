@@ -113,12 +113,13 @@ def make_room(groups: Groups, bodies: int, like: Islands, shared: Islands | None
     sizes = {
         "first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
         "target": pairs * nodes, "child": len(like.child), "parent": len(like.parent), "mimic": len(like.mimic),
-        "node_of_body": bodies, "count": 1, "fill": 0,
+        "node_of_body": bodies, "count": 1, "fill": 0, "given": nodes, "order": nodes, "place": nodes,
     }  # fmt: skip
     room = Islands()
     room.first_end, room.end = like.first_end, like.end
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
+    room.around = wp.zeros(2 * nodes, dtype=wp.uint64, device=device)
     numbers: tuple[tuple[str, Any, int], ...] = (
         ("diagonal", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
         ("solution", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
@@ -266,6 +267,25 @@ _ORDER = """
             if (inside.data[r] & part) couple(l, local(pair.c[0] == node ? pair.c[1] : pair.c[0]));
         }
     }
+    auto same = true;
+    for (auto l = 0; l < n; l++) {
+        auto& a = known_around.data[2 * (first + l)];
+        auto& b = known_around.data[2 * (first + l) + 1];
+        auto at = l == 0 ? n : -l;
+        same = same && known_place.data[first + l] == at && given.data[first + l] == items[l] && a == around[l].low && b == around[l].high;
+        known_place.data[first + l] = at;
+        given.data[first + l] = items[l];
+        a = around[l].low;
+        b = around[l].high;
+    }
+    if (same) {
+        for (auto k = 0; k < n; k++) {
+            auto node = items[known_order.data[first + k]];
+            item.data[first + k] = node;
+            if (node >= 0) node_of_body.data[node] = first + k;
+        }
+        return 0;
+    }
     for (auto k = 0; k < n; k++) {
         wp::int32 best = -1, least = 1000;
         for (auto l = 0; l < n; l++) {
@@ -278,6 +298,7 @@ _ORDER = """
         bits_t left = {around[best].low & alive.low, around[best].high & alive.high};
         later[k] = left;
         order[k] = best;
+        known_order.data[first + k] = best;
         place[best] = k;
         for (auto l = 0; l < n; l++)
             if (has(left, l)) {
@@ -350,8 +371,15 @@ def order_group(
     child_block: wp.array(dtype=wp.int32),
     parent_block: wp.array(dtype=wp.int32),
     mimic_block: wp.array(dtype=wp.int32),
+    known_place: wp.array(dtype=wp.int32),
+    given: wp.array(dtype=wp.int32),
+    known_around: wp.array(dtype=wp.uint64),
+    known_order: wp.array(dtype=wp.int32),
 ) -> int:
-    """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
+    """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks.
+
+    A group of the same nodes in the same places, with the same neighbours, as in the step before keeps what was found then.
+    """
 
 
 @wp.kernel(enable_backward=False)
@@ -366,6 +394,7 @@ def order_groups(
                 islands.first[k], islands.first[k + 1], part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first,
                 contacts.row, contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block,
                 islands.block_end, islands.row, islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
+                islands.place, islands.given, islands.around, islands.order,
             )  # fmt: skip
         k = next_item(work, k)
 

@@ -32,6 +32,10 @@ class Islands:
     the four ends of every mimic. The other blocks of island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to
     ``first_fill[k + 1]``; where ``fill`` is empty, they may be any. Body ``b`` is in the ends of joints ``end`` from ``first_end[b]`` to
     ``first_end[b + 1]``, 2 j of a child and 2 j + 1 of a parent.
+
+    Of islands that are made anew in every step, ``given``, ``around`` and ``order`` are what :func:`order_group` found last: the nodes as
+    they came, the bits of their neighbours, and the order; ``place`` is the number of nodes at the first of an island, and minus the
+    place within it at the others.
     """
 
     count: wp.array(dtype=wp.int32)
@@ -48,6 +52,10 @@ class Islands:
     first_fill: wp.array(dtype=wp.int32)
     fill: wp.array(dtype=wp.int32)
     node_of_body: wp.array(dtype=wp.int32)
+    given: wp.array(dtype=wp.int32)
+    around: wp.array(dtype=wp.uint64)
+    order: wp.array(dtype=wp.int32)
+    place: wp.array(dtype=wp.int32)
     first_end: wp.array(dtype=wp.int32)
     end: wp.array(dtype=wp.int32)
     diagonal: wp.array(dtype=Rows)
