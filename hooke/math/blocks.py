@@ -18,8 +18,8 @@ numbers 6 and 7 is not used.
 import warp as wp
 
 __all__ = [
-    "Rows", "add_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block", "store_diagonal",
-    "substitute_back",
+    "Rows", "add_point_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block",
+    "store_diagonal", "substitute_back",
 ]  # fmt: skip
 
 Rows = wp.types.matrix(shape=(6, 8), dtype=wp.float32)
@@ -32,6 +32,9 @@ _LANES = """
         float v[8];
         CUDA_CALLABLE lanes_t() {}
         CUDA_CALLABLE lanes_t(float s) { for (int l = 0; l < 8; l++) v[l] = s; }
+        CUDA_CALLABLE lanes_t(float a, float b, float c, float d, float e, float f, float g, float h) {
+            v[0] = a; v[1] = b; v[2] = c; v[3] = d; v[4] = e; v[5] = f; v[6] = g; v[7] = h;
+        }
         CUDA_CALLABLE float& operator[](int l) { return v[l]; }
         CUDA_CALLABLE float operator[](int l) const { return v[l]; }
         CUDA_CALLABLE lanes_t operator+(const lanes_t& o) const {
@@ -214,13 +217,47 @@ def store_block(n: int, m: wp.spatial_matrix, b: wp.spatial_vector, blocks: wp.a
     """Write a block and the six numbers beside it."""
 
 
-@wp.func_native("""
-    auto& to = blocks.data[n];
-    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] += m.data[i][k];
+# K is across I plus what it is more along n, and along t if it slides. J^T n = (n, a x n).
+_POINT = f"""
+    {_LANES}
+    auto& to = blocks.data[at];
+    float a0 = a.c[0], a1 = a.c[1], a2 = a.c[2], b0 = b.c[0], b1 = b.c[1], b2 = b.c[2];
+    float n0 = n.c[0], n1 = n.c[1], n2 = n.c[2], across = k.c[1], more = k.c[0] - across;
+    lanes_t e0 = lanes_t{{across, 0.0f, 0.0f, 0.0f, across * b2, -across * b1, 0.0f, 0.0f}};
+    lanes_t e1 = lanes_t{{0.0f, across, 0.0f, -across * b2, 0.0f, across * b0, 0.0f, 0.0f}};
+    lanes_t e2 = lanes_t{{0.0f, 0.0f, across, across * b1, -across * b0, 0.0f, 0.0f, 0.0f}};
+    lanes_t row = lanes_t{{n0, n1, n2, b1 * n2 - b2 * n1, b2 * n0 - b0 * n2, b0 * n1 - b1 * n0, 0.0f, 0.0f}} * more;
+    lanes_t sum[6];
+    sum[0] = e0 + row * n0;
+    sum[1] = e1 + row * n1;
+    sum[2] = e2 + row * n2;
+    sum[3] = e2 * a1 - e1 * a2 + row * (a1 * n2 - a2 * n1);
+    sum[4] = e0 * a2 - e2 * a0 + row * (a2 * n0 - a0 * n2);
+    sum[5] = e1 * a0 - e0 * a1 + row * (a0 * n1 - a1 * n0);
+    if (k.c[2] != across) {{
+        float t0 = t.c[0], t1 = t.c[1], t2 = t.c[2], less = k.c[2] - across;
+        row = lanes_t{{t0, t1, t2, b1 * t2 - b2 * t1, b2 * t0 - b0 * t2, b0 * t1 - b1 * t0, 0.0f, 0.0f}} * less;
+        sum[0] = sum[0] + row * t0;
+        sum[1] = sum[1] + row * t1;
+        sum[2] = sum[2] + row * t2;
+        sum[3] = sum[3] + row * (a1 * t2 - a2 * t1);
+        sum[4] = sum[4] + row * (a2 * t0 - a0 * t2);
+        sum[5] = sum[5] + row * (a0 * t1 - a1 * t0);
+    }}
+    EACH(i, 0, 6) store(to, i, load(to, i) + sum[i] * scale);
     return 0;
-""")
-def add_block(n: int, m: wp.spatial_matrix, blocks: wp.array(dtype=Rows)) -> int:
-    """Add to a block."""
+"""
+
+
+@wp.func_native(_POINT)
+def add_point_block(
+    at: int, scale: float, a: wp.vec3, b: wp.vec3, n: wp.vec3, t: wp.vec3, k: wp.vec3, blocks: wp.array(dtype=Rows)
+) -> int:
+    """Add scale J_a^T K J_b to a block, where J v = v_linear + v_angular x r at the levers a and b, and K is k[0] along the unit vector n,
+    k[2] along the unit vector t across it, and k[1] across both.
+
+    ``t`` may be anything where k[2] = k[1].
+    """
 
 
 @wp.func_native("""

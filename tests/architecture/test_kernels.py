@@ -95,7 +95,7 @@ NATIVE = {
     "take_room": {1},
     "merge_children": {3},
     "visit_boxes": {12, 13, 14, 15},
-    "add_block": {2},
+    "add_point_block": {7},
     "order_group": set(range(12, 22)),
 }
 """Native functions that write, with the places of what they write."""

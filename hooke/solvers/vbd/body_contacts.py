@@ -25,8 +25,8 @@ from hooke.model.contacts import RigidRows
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "LIVE", "NEAR", "RESTS", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
-    "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
+    "BOTH", "LIVE", "NEAR", "RESTS", "SLIDING", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force",
+    "contact_stiffness", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)

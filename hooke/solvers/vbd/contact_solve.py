@@ -2,28 +2,34 @@
 
 import warp as wp
 
-from hooke.math.blocks import add_block
+from hooke.math.blocks import add_point_block
 from hooke.solvers.vbd.body_contacts import (
     RESTS,
+    SLIDING,
     BodyContacts,
     ContactOptions,
-    contact_block,
-    contact_stiffness,
     follow_force,
     may_move,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
-__all__ = ["WHOLE", "contacts_of", "couple_contacts", "follow_contacts", "is_settled"]
+__all__ = ["WHOLE", "couple_contacts", "follow_contacts", "is_settled", "load_contacts"]
 
 WHOLE = wp.constant(1)
 
 
 @wp.func
-def contacts_of(contacts: BodyContacts, b: int, part: int):
-    """What contacts add to the equations of a body: a wrench and stiffness; that of rows between groups counts twice."""
-    wrench, matrix = wp.spatial_vector(), wp.spatial_matrix()
+def stiffnesses_of(contacts: BodyContacts, r: int):
+    """Along the normal of a row, across it, and in the direction in which it slides."""
+    across = contacts.across[r]
+    return wp.vec3(contacts.along[r], across, wp.where(contacts.state[r] == SLIDING, contacts.drag[r], across))
+
+
+@wp.func
+def load_contacts(islands: Islands, contacts: BodyContacts, n: int, b: int, part: int):
+    """Add what contacts add to the equations of body ``b``, node ``n``; the stiffness of rows between groups counts twice."""
+    wrench = wp.spatial_vector()
     for k in range(contacts.first[b], contacts.first[b + 1]):
         r = contacts.row[k]
         if contacts.along[r] > 0.0:
@@ -33,8 +39,9 @@ def contacts_of(contacts: BodyContacts, b: int, part: int):
             t = wp.cross(lever, f)
             wrench += wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
             share = wp.where((contacts.inside[r] & part) != 0, 1.0, 2.0)
-            matrix += contact_block(share * contact_stiffness(contacts, r), lever, lever)
-    return wrench, matrix
+            stiffness = stiffnesses_of(contacts, r)
+            add_point_block(n, share, lever, lever, contacts.normal[r], contacts.slide[r], stiffness, islands.diagonal)
+    return wrench
 
 
 @wp.func
@@ -50,17 +57,16 @@ def block_between(islands: Islands, a: int, b: int):
 @wp.func
 def couple_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int):
     """The blocks between a body and those that it touches as body 1, within the group."""
-    for k in range(contacts.first[b], contacts.first[b + 1]):
-        r = contacts.row[k]
+    for c in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[c]
         pair = contacts.body[r]
         if contacts.along[r] > 0.0 and (contacts.inside[r] & part) != 0 and pair[1] == b and may_move(motion, pair[0]):
-            other, stiffness = islands.node_of_body[pair[0]], -contact_stiffness(contacts, r)
+            other, k = islands.node_of_body[pair[0]], stiffnesses_of(contacts, r)
+            l0, l1, normal, slide = contacts.lever0[r], contacts.lever1[r], contacts.normal[r], contacts.slide[r]
             if other < n:
-                block = contact_block(stiffness, contacts.lever0[r], contacts.lever1[r])
-                add_block(block_between(islands, other, n), block, islands.lower)
+                add_point_block(block_between(islands, other, n), -1.0, l0, l1, normal, slide, k, islands.lower)
             else:
-                block = contact_block(stiffness, contacts.lever1[r], contacts.lever0[r])
-                add_block(block_between(islands, n, other), block, islands.lower)
+                add_point_block(block_between(islands, n, other), -1.0, l1, l0, normal, slide, k, islands.lower)
 
 
 @wp.func

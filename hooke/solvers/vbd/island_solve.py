@@ -27,7 +27,7 @@ from hooke.math.blocks import (
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_contacts import RESTS, BodyContacts, ContactOptions
 from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns, unit_again
-from hooke.solvers.vbd.contact_solve import WHOLE, contacts_of, couple_contacts, follow_contacts, is_settled
+from hooke.solvers.vbd.contact_solve import WHOLE, couple_contacts, follow_contacts, is_settled, load_contacts
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
@@ -77,12 +77,12 @@ def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointR
         for i in range(3):
             for k in range(3):
                 matrix[3 + i, 3 + k] += stiffness[i, k]
-        if turn.part != 0:
-            wrench, touch = contacts_of(contacts, b, turn.part)
-            force += wrench
-            matrix += touch
-    islands.gradient[n] = force
     store_block(n, matrix, force, islands.diagonal)
+    if turn.part != 0 and motion.moves[b] != 0:
+        wrench = load_contacts(islands, contacts, n, b, turn.part)
+        add_to_block(n, wp.mat33(), wrench, islands.diagonal)
+        force += wrench
+    islands.gradient[n] = force
 
 
 @wp.func
