@@ -49,6 +49,7 @@ class RigidBodies:
     def __init__(self, model: Any, tables: dict[str, Any], workspace: Workspace, options: dict[str, Any], recorder: Any):
         self._model, self._tables, self._workspace, self._recorder = model, tables, workspace, recorder
         self._options = options
+        self._option_names = sorted(name for name in options if name.startswith("rigid_"))
         device, bodies, joints = recorder.device, tables["body"].count, tables["joint"].count
         self._device, self._joint_count = device, joints
         self._motion = allocate(BodyMotion, bodies, device)
@@ -149,7 +150,7 @@ class RigidBodies:
 
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
-        values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
+        values = tuple([self._options[name] for name in self._option_names])
         given = (self.hard, self._rest, self._islands.first, self._mimics.follower, self._hysteresis.eps_max, self._hysteresis.tau)
         return values, self._hysteresis.acts, self.contacts.key, pointers(control, *given)
 
