@@ -91,8 +91,8 @@ def measure_errors(scene: BodyScene, pose: np.ndarray, velocity: np.ndarray) -> 
     """Errors of a state: poses (n, 7), linear velocities (n, 3) [m/s]."""
     pose, place = np.asarray(pose, np.float64), np.asarray(pose[:, :3], np.float64)
     turn = rotation(pose[:, 3:])
-    half = np.array(scene.box if scene.box else (0.0, 0.0, scene.capsule[1]))  # type: ignore[index]
-    radius = 0.0 if scene.capsule is None else scene.capsule[0]
+    radius, half_height = scene.capsule or (0.0, 0.0)
+    half = np.array(scene.box or (0.0, 0.0, half_height))
     deepest = float((np.abs(turn[:, 2]) @ half + radius - place[:, 2]).max())
     reach = 2.0 * (float(np.linalg.norm(half)) + radius)
     pairs = near_pairs(place, reach)
