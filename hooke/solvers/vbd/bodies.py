@@ -204,11 +204,11 @@ class RigidBodies:
             launch(linearise_mimics, len(self._mimics.follower), inputs[:-1], [self._memory, self._mimics])
         turn = Turn()
         turn.dt, turn.last = dt, int(number == iterations - 1)
-        groups = [(0, self._islands, self._island_count)]
+        groups = [(0, 0, self._islands, self._island_count)]
         if contacts is not None:
             groups = self.contacts.judge(self._motion, number, dt)
-        for part, islands, count in groups:
-            turn.part = part
+        for part, lone, islands, count in groups:
+            turn.part, turn.lone = part, lone
             inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]
             outputs = [islands, self._touching(contacts), self._motion, self._memory, self._mimics]
             launch(solve_islands, count, inputs, outputs)

@@ -100,12 +100,14 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
 
 
 @wp.func
-def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int):
-    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since."""
+def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, lone: int):
+    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since; others do if ``lone`` are asked for."""
     settled = int(1)
     for n in range(first, last):
         b = islands.item[n]
         if b >= 0:
+            if lone != 0 and contacts.lone[b] == 0:
+                return 1
             if contacts.whole[b] != RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
                 settled = 0
             else:

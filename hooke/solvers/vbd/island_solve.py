@@ -42,10 +42,13 @@ CALM, ROUNDING, SMALLEST = wp.constant(1.0e-4), wp.constant(1.0e-6), wp.constant
 
 @wp.struct
 class Turn:
-    """What an iteration is about: the time step, the grouping, 0 without contacts, and whether it is the last."""
+    """What an iteration is about: the time step, the grouping, 0 without contacts, whether only lone groups are solved, and whether it is
+    the last.
+    """
 
     dt: wp.float32
     part: wp.int32
+    lone: wp.int32
     last: wp.int32
 
 
@@ -280,7 +283,7 @@ def solve_islands(
             first, last = islands.first[k], islands.first[k + 1]
             settled, followed = int(0), int(0)
             if turn.part != 0:
-                settled = is_settled(islands, contacts, motion, first, last)
+                settled = is_settled(islands, contacts, motion, first, last, turn.lone)
                 if settled == 0:
                     followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             if settled == 0:

@@ -33,9 +33,9 @@ class Islands:
     ``first_fill[k + 1]``; where ``fill`` is empty, they may be any. Body ``b`` is in the ends of joints ``end`` from ``first_end[b]`` to
     ``first_end[b + 1]``, 2 j of a child and 2 j + 1 of a parent.
 
-    Of islands that are made anew in every step, ``given``, ``around`` and ``order`` are what :func:`order_group` found last: the nodes as
-    they came, the bits of their neighbours, and the order; ``place`` is the number of nodes at the first of an island, and minus the
-    place within it at the others.
+    Of islands that are made anew in every step, ``given`` are the nodes as they came in the step before, ``around`` the bits of their
+    neighbours (:mod:`hooke.solvers.vbd.elimination_order`), and ``order`` what was found for them; ``place`` is the number of nodes at
+    the first of an island, and minus the place within it at the others.
     """
 
     count: wp.array(dtype=wp.int32)
