@@ -25,8 +25,8 @@ from hooke.model.contacts import RigidRows
 from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
-    "BOTH", "LIVE", "NEAR", "RESTS", "SLIDING", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force",
-    "contact_stiffness", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
+    "BOTH", "LIVE", "NEAR", "RESTS", "SLIDING", "STILL", "BodyContacts", "ContactOptions", "cone_force", "contact_block",
+    "contact_force", "contact_stiffness", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)
@@ -44,6 +44,7 @@ SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
 LIVE = wp.constant(16)  # rows that a thread does at a time
 RESTS = wp.constant(2)  # bodies that no iteration moves any more
+STILL = wp.constant(3)  # the same, and since that was found, no row of theirs has changed
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 
 
@@ -71,9 +72,9 @@ class BodyContacts:
     that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that the last
     iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the load.
 
-    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
-    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before,
-    ``fast`` the largest speed of a body at its rows.
+    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, RESTS or STILL where that
+    was the last that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the
+    step before, ``fast`` the largest speed of a body at its rows.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -325,6 +326,11 @@ def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContact
         contacts.hoped[r] = found.f
     missed = wp.length(found.f - contacts.hoped[r]) > trifle + MISSED * wp.length(contacts.hoped[r])
     contacts.changed[r] = wp.where(number == 0 or changed or missed, 1, 0)
+    if contacts.changed[r] != 0:
+        for side in range(2):
+            if pair[side] >= 0:
+                if contacts.whole[pair[side]] == STILL:
+                    contacts.whole[pair[side]] = RESTS
     contacts.state[r] = found.state
     contacts.load[r] = found.f
     contacts.push[r] = found.push
@@ -346,6 +352,6 @@ def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, numb
             owner = contacts.body[r][1]
             if not may_move(motion, owner):
                 owner = contacts.body[r][0]
-            if number == 0 or contacts.whole[owner] != RESTS or motion.stiffening[owner][0, 0] > 0.0:
+            if number == 0 or contacts.whole[owner] < RESTS or motion.stiffening[owner][0, 0] > 0.0:
                 judge_row(options, motion, contacts, r, number, dt)
         block = next_item(work, block)

@@ -6,6 +6,7 @@ from hooke.math.blocks import add_point_block
 from hooke.solvers.vbd.body_contacts import (
     RESTS,
     SLIDING,
+    STILL,
     BodyContacts,
     ContactOptions,
     follow_force,
@@ -100,18 +101,37 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
 
 
 @wp.func
+def all_still(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int):
+    """Whether a group is known to be settled, and particles do not act on it."""
+    n = int(first)
+    while n < last:
+        b = islands.item[n]
+        if b >= 0:
+            if contacts.whole[b] != STILL or motion.stiffening[b][0, 0] > 0.0:
+                return 0
+        n += 1
+    return 1
+
+
+@wp.func
 def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, lone: int):
     """Whether the last solve of a lone group has hardly moved it, and nothing has changed since; others do if ``lone`` are asked for."""
+    if all_still(islands, contacts, motion, first, last) != 0:
+        return 1
     settled = int(1)
     for n in range(first, last):
         b = islands.item[n]
-        if b >= 0:
+        if b >= 0 and settled != 0:
             if lone != 0 and contacts.lone[b] == 0:
                 return 1
-            if contacts.whole[b] != RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
+            if contacts.whole[b] < RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
                 settled = 0
             else:
                 for k in range(contacts.first[b], contacts.first[b + 1]):
                     if contacts.changed[contacts.row[k]] != 0:
                         settled = 0
+    if settled != 0:
+        for n in range(first, last):
+            if islands.item[n] >= 0:
+                contacts.whole[islands.item[n]] = STILL
     return settled
