@@ -11,15 +11,15 @@ in a tree, (2) adds positive matrices alone. A pivot that rounding has made smal
 that: the direction it stands for moves little.
 
 A block is six rows of eight numbers, one register of a CPU each. Of a diagonal block they hold s D and in number 6 the right side
-b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. What else is in
-numbers 6 and 7 is not used.
+b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. A column with one
+block has no use for Z_i any more, and leaves W_i in its place. What else is in numbers 6 and 7 is not used.
 """
 
 import warp as wp
 
 __all__ = [
-    "Rows", "add_point_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block",
-    "store_diagonal", "substitute_back",
+    "Rows", "add_beside", "add_point_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block",
+    "store_diagonal", "store_inertia", "substitute_back",
 ]  # fmt: skip
 
 Rows = wp.types.matrix(shape=(6, 8), dtype=wp.float32)
@@ -126,7 +126,8 @@ _ELIMINATE = f"""
             store(to, r, load(to, r) + sum * gain);
         }}
         backward(w);
-        EACH(i, 0, 6) store(scaled.data[e], i, w[i]);
+        auto& kept = last - first > 1 ? scaled.data[e] : lower.data[e];  // the fewer lines of memory, the better
+        EACH(i, 0, 6) store(kept, i, w[i]);
     }}
     if (first == last) {{
         lanes_t x[6];
@@ -141,9 +142,10 @@ _BACK = f"""
     {_LANES}
     if (first == last) return 0;
     float x[6];
-    EACH(i, 0, 6) x[i] = scaled.data[first].data[i][6];
+    auto kept = last - first > 1 ? scaled.data : lower.data;
+    EACH(i, 0, 6) x[i] = kept[first].data[i][6];
     for (int e = first; e < last; e++) {{
-        auto& w = scaled.data[e];
+        auto& w = kept[e];
         auto& other = solution.data[row.data[e]];
         EACH(k, 0, 6) {{
             float o = other.c[k];
@@ -183,6 +185,7 @@ def substitute_back(
     last: int,
     row: wp.array(dtype=wp.int32),
     side: wp.array(dtype=wp.int32),
+    lower: wp.array(dtype=Rows),
     scaled: wp.array(dtype=Rows),
     solution: wp.array(dtype=wp.spatial_vector),
 ) -> int:
@@ -215,6 +218,30 @@ def solve_block(m: wp.spatial_matrix, b: wp.spatial_vector) -> wp.spatial_vector
 """)
 def store_block(n: int, m: wp.spatial_matrix, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
     """Write a block and the six numbers beside it."""
+
+
+@wp.func_native("""
+    auto& to = blocks.data[n];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 8; k++) to.data[i][k] = 0.0f;
+        to.data[i][6] = b.c[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        to.data[i][i] = m;
+        for (int k = 0; k < 3; k++) to.data[3 + i][3 + k] = inertia.data[i][k];
+    }
+    return 0;
+""")
+def store_inertia(n: int, m: float, inertia: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Write a block of a mass and an inertia, and the six numbers beside it."""
+
+
+@wp.func_native("""
+    for (int i = 0; i < 6; i++) blocks.data[n].data[i][6] += b.c[i];
+    return 0;
+""")
+def add_beside(n: int, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to the six numbers beside a block."""
 
 
 # K is across I plus what it is more along n, and along t if it slides. J^T n = (n, a x n).
@@ -262,12 +289,11 @@ def add_point_block(
 
 @wp.func_native("""
     auto& to = blocks.data[n];
-    for (int i = 0; i < 3; i++) for (int k = 0; k < 3; k++) to.data[3 + i][3 + k] += m.data[i][k];
-    for (int i = 0; i < 6; i++) to.data[i][6] += b.c[i];
+    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] += m.data[i][k];
     return 0;
 """)
-def add_to_block(n: int, m: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
-    """Add to the last three rows and columns of a block, and to the six numbers beside it."""
+def add_to_block(n: int, m: wp.spatial_matrix, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to a block."""
 
 
 @wp.func_native("""

@@ -209,7 +209,7 @@ def test_a_cloth_and_a_free_box_keep_their_momentum():
     state, _, _ = take(model, 12, state=state, iterations=40, particle_acceleration="anderson")
     end = measure_momentum(model, state)
     pushed = float(model.body_mass.numpy()[0]) * np.linalg.norm(state.body_qd.numpy()[0, :3])
-    assert np.abs(end.linear - start.linear).max() < 1e-5 * pushed
+    assert np.abs(end.linear - start.linear).max() < 5e-5 * pushed
 
 
 @pytest.mark.parametrize("acceleration", [None, "anderson", "multilevel"])

@@ -26,7 +26,7 @@ from hooke.solvers.vbd.body_motion import BodyMotion
 
 __all__ = [
     "BOTH", "LIVE", "NEAR", "RESTS", "SLIDING", "STILL", "BodyContacts", "ContactOptions", "cone_force", "contact_block",
-    "contact_force", "contact_stiffness", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
+    "contact_force", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of", "stiff_force",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)
@@ -204,11 +204,11 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
 
 
 @wp.func
-def contact_stiffness(contacts: BodyContacts, r: int):
-    """The matrix of a row: stiff along the normal and across it, but not in the direction in which it slides."""
+def stiff_force(contacts: BodyContacts, r: int, du: wp.vec3):
+    """What the stiffness of a row makes of a motion: along the normal and across it, but not in the direction in which it slides."""
     n, t, across = contacts.normal[r], contacts.slide[r], contacts.across[r]
-    k = across * wp.identity(n=3, dtype=wp.float32) + (contacts.along[r] - across) * wp.outer(n, n)
-    return k + (contacts.drag[r] - across) * wp.outer(t, t)
+    more, less = (contacts.along[r] - across) * wp.dot(n, du), (contacts.drag[r] - across) * wp.dot(t, du)
+    return across * du + more * n + less * t
 
 
 @wp.func
@@ -228,10 +228,10 @@ def cone_force(contacts: BodyContacts, r: int, du: wp.vec3):
     fn = wp.dot(trial, n)
     w = (trial - fn * n) - contacts.grip[r] * (du - wp.dot(du, n) * n)
     fn -= wp.max(contacts.along[r], contacts.stiffness[r]) * wp.dot(du, n)
-    f = wp.vec3(0.0)
-    if fn > 0.0:
-        f = fn * n + wp.min(1.0, contacts.limit[r] / wp.max(wp.length(w), TINY)) * w
-    return f
+    size, limit, share = wp.length_sq(w), contacts.limit[r], float(1.0)
+    if size > limit * limit or limit < 0.0:
+        share = limit / wp.max(wp.sqrt(size), TINY)
+    return wp.where(fn > 0.0, 1.0, 0.0) * (fn * n + share * w)
 
 
 @wp.func
@@ -343,15 +343,19 @@ def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContact
 
 
 @wp.kernel(enable_backward=False)
-def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, number: int, dt: float, contacts: BodyContacts):
-    """(2) of every row that may act."""
+def judge_contacts(work: Work, options: ContactOptions, number: int, dt: float, motion: BodyMotion, contacts: BodyContacts):
+    """(2) of every row that may act, as long as iterations move anything."""
     block = first_item(work, wp.tid())
+    last = contacts.number[0]
+    if number > 0:
+        last = wp.where(motion.busy[(number - 1) % 2] != 0, last, 0)
     while block >= 0:
-        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+        motion.busy[number % 2] = 0
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, last)):
             r = contacts.live[i]
             owner = contacts.body[r][1]
             if not may_move(motion, owner):
                 owner = contacts.body[r][0]
-            if number == 0 or contacts.whole[owner] < RESTS or motion.stiffening[owner][0, 0] > 0.0:
+            if number == 0 or contacts.whole[owner] < RESTS or motion.pushed[owner] != 0:
                 judge_row(options, motion, contacts, r, number, dt)
         block = next_item(work, block)

@@ -23,7 +23,7 @@ from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies
 
 __all__ = [
-    "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertial_force", "inertial_matrix", "predict_bodies",
+    "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertia_now", "inertial_force", "predict_bodies",
     "rotation_of", "solve_columns", "turned", "unit_again",
 ]  # fmt: skip
 
@@ -36,7 +36,8 @@ CONVERGED = wp.constant(1.0e-8)  # square of a relative change after which the n
 class BodyMotion:
     """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
     is the change of velocity of the step before, over h, ``lightness`` 1/m. ``pull`` and ``stiffening`` are what particles exert, and how
-    much it changes with the way and turn of the body (:mod:`hooke.solvers.vbd.links`).
+    much it changes with the way and turn of the body (:mod:`hooke.solvers.vbd.links`); ``pushed`` tells whether it does.
+    ``busy`` tells of even and of odd iterations whether anything was solved.
     """
 
     moves: wp.array(dtype=wp.int32)
@@ -52,6 +53,8 @@ class BodyMotion:
     lightness: wp.array(dtype=wp.float32)
     pull: wp.array(dtype=wp.spatial_vector)
     stiffening: wp.array(dtype=wp.spatial_matrix)
+    pushed: wp.array(dtype=wp.int32)
+    busy: wp.array(dtype=wp.int32)
 
 
 @wp.func
@@ -91,17 +94,10 @@ def inertial_force(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
 
 
 @wp.func
-def inertial_matrix(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
-    """Mass and inertia over h^2, as they are now."""
-    scale = 1.0 / (dt * dt)
+def inertia_now(motion: BodyMotion, b: int, dt: float):
+    """Inertia over h^2, as it is now."""
     turn = wp.quat_to_matrix(motion.turn[b])
-    inertia = turn * motion.inertia[b] * wp.transpose(turn)
-    m = wp.spatial_matrix()
-    for i in range(3):
-        m[i, i] = scale * bodies.mass[b]
-        for k in range(3):
-            m[3 + i, 3 + k] = scale * inertia[i, k]
-    return m
+    return (1.0 / (dt * dt)) * (turn * motion.inertia[b] * wp.transpose(turn))
 
 
 @wp.func

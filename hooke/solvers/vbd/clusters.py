@@ -135,7 +135,8 @@ def make_room(groups: Groups, order: OrderRoom, like: Islands, shared: Islands |
     sizes = {
         "first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
         "target": pairs * nodes, "child": len(like.child), "parent": len(like.parent), "mimic": len(like.mimic),
-        "node_of_body": bodies, "count": 1, "fill": 0, "given": nodes, "order": nodes, "place": nodes,
+        "node_of_body": bodies, "count": 1, "fill": blocks * nodes, "fill_end": nodes, "given": nodes, "order": nodes,
+        "place": nodes,
     }  # fmt: skip
     room = Islands()
     room.first_end, room.end = like.first_end, like.end

@@ -78,16 +78,17 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
     Before that the forces are those of a guess of what touches, and multipliers that follow them swing; so do those that follow the
     forces between groups, which one solve does not settle. Whether they did.
     """
-    changed = int(0)
-    for n in range(first, last):
-        b = islands.item[n]
+    changed, at = int(0), int(first)
+    while at < last and changed == 0:
+        b = islands.item[at]
         if b >= 0:
-            changed = changed | (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
+            changed = (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 changed = changed | contacts.changed[r]
                 if (contacts.inside[r] & part) == 0 and contacts.along[r] > 0.0:
                     changed = 1
+        at += 1
     if changed == 0:
         for n in range(first, last):
             b = islands.item[n]
@@ -107,7 +108,7 @@ def all_still(islands: Islands, contacts: BodyContacts, motion: BodyMotion, firs
     while n < last:
         b = islands.item[n]
         if b >= 0:
-            if contacts.whole[b] != STILL or motion.stiffening[b][0, 0] > 0.0:
+            if contacts.whole[b] != STILL or motion.pushed[b] != 0:
                 return 0
         n += 1
     return 1
@@ -118,18 +119,19 @@ def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, fir
     """Whether the last solve of a lone group has hardly moved it, and nothing has changed since; others do if ``lone`` are asked for."""
     if all_still(islands, contacts, motion, first, last) != 0:
         return 1
-    settled = int(1)
-    for n in range(first, last):
-        b = islands.item[n]
-        if b >= 0 and settled != 0:
+    settled, at = int(1), int(first)
+    while at < last and settled != 0:
+        b = islands.item[at]
+        if b >= 0:
             if lone != 0 and contacts.lone[b] == 0:
                 return 1
-            if contacts.whole[b] < RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
+            if contacts.whole[b] < RESTS or motion.pushed[b] != 0:  # particles go on moving
                 settled = 0
             else:
                 for k in range(contacts.first[b], contacts.first[b + 1]):
                     if contacts.changed[contacts.row[k]] != 0:
                         settled = 0
+        at += 1
     if settled != 0:
         for n in range(first, last):
             if islands.item[n] >= 0:

@@ -182,6 +182,12 @@ _LIST = f"""
         islands.item.data[first + k] = node;
         if (node >= 0) islands.node_of_body.data[node] = first + k;
     }}
+    auto fill = islands.fill.data + room.blocks * first;  // first all blocks, then those that no joint begins
+    for (auto k = 0, blocks = e - room.blocks * first; k < blocks; k++) fill[k] = room.blocks * first + k;
+    auto written = [&](wp::int32 start) {{
+        if (start != -1) fill[(start >= 0 ? start : -2 - start) - room.blocks * first] = -1;
+        return start;
+    }};
     for (auto k = 0; k < n; k++) {{
         auto node = islands.item.data[first + k];
         if (node >= 0) continue;
@@ -192,12 +198,15 @@ _LIST = f"""
         }};
         if (node < -joints) {{
             for (auto end = 4 * (-1 - node - joints), last_end = end + 4; end < last_end; end++)
-                islands.mimic.data[end] = start(mimic_body.data[end]);
+                islands.mimic.data[end] = written(start(mimic_body.data[end]));
         }} else {{
-            islands.child.data[-1 - node] = start(child.data[-1 - node]);
-            islands.parent.data[-1 - node] = start(parent.data[-1 - node]);
+            islands.child.data[-1 - node] = written(start(child.data[-1 - node]));
+            islands.parent.data[-1 - node] = written(start(parent.data[-1 - node]));
         }}
     }}
+    wp::int32 filled = 0;
+    for (auto k = 0, blocks = e - room.blocks * first; k < blocks; k++) if (fill[k] >= 0) fill[filled++] = fill[k];
+    islands.fill_end.data[first] = room.blocks * first + filled;
     return 0;
 """
 

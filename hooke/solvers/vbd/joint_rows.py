@@ -196,13 +196,15 @@ def begin_joints(
 
 @wp.func
 def stiffening(f: wp.vec3, r: wp.vec3, lengths: float):
-    """G of (2) as (|f||r| + f . r)/2 1 - u u^T / (4 |f||r|) with u = |f| r + |r| f; ``lengths`` is |f|."""
-    g, size = wp.mat33(), wp.length(r)
+    """G of (2) as (|f||r| + f . r)/2 1 - u u^T / (4 |f||r|) with u = |f| r + |r| f; ``lengths`` is |f|.
+
+    Without a branch: a matrix that one of two branches writes waits on its way through memory.
+    """
+    size = wp.length(r)
     product = size * lengths
-    if product > 1.0e-30:
-        u = lengths * r + size * f
-        g = (0.5 * (product + wp.dot(f, r))) * wp.identity(n=3, dtype=wp.float32) - wp.outer((0.25 / product) * u, u)
-    return g
+    u = lengths * r + size * f
+    less = wp.where(product > 1.0e-30, 0.25 / wp.max(product, 1.0e-30), 0.0)
+    return (0.5 * (product + wp.dot(f, r))) * wp.identity(n=3, dtype=wp.float32) - wp.outer(less * u, u)
 
 
 @wp.func

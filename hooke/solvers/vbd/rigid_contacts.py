@@ -202,7 +202,7 @@ class RigidContacts:
 
         That is bit of the grouping, whether groups with rows to others are left out, islands, and their largest number.
         """
-        self._recorder.launch(judge_contacts, self._blocks, [self.options, motion, number, dt], [self.rows], grain=FEW)
+        self._recorder.launch(judge_contacts, self._blocks, [self.options, number, dt], [motion, self.rows], grain=FEW)
         small = [(1, number % 2, self._first, self._counts[0])]
         if number % 2:
             small.append((2, 0, self._second, self._counts[0]))
