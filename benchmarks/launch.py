@@ -19,7 +19,7 @@ from benchmarks.contact import SelfContact, measure_self_contact
 from benchmarks.residual import ENERGIES, Residual, measure_residual
 from benchmarks.strain import Strain, clearance, measure_strain
 
-__all__ = ["Refused", "Run", "judge", "run_case"]
+__all__ = ["Refused", "Run", "judge", "run_case", "run_process"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -85,20 +85,30 @@ def run_case(case: Case, engine: str, way: str = "plain", python: str | None = N
     Raises:
         Refused: The process failed, a buffer overflowed, or the simulation blew up.
     """
+    numbers, arrays = run_process("benchmarks.child", case.name, engine, way, dataclasses.asdict(case), python, workers)
+    return judge(case, engine, way, numbers, arrays)
+
+
+def run_process(
+    module: str, name: str, engine: str, way: str, case: dict[str, Any], python: str | None, workers: int | None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The numbers and arrays that a new process of a module writes, which is given an engine, a way and a case.
+
+    Raises:
+        Refused: The process failed.
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))}
     if workers is not None:
         environment["HOOKE_WORKERS"] = str(workers)
     with tempfile.TemporaryDirectory() as folder:
-        words = [engine, way, json.dumps(dataclasses.asdict(case)), folder]
-        command = [python or sys.executable, "-m", "benchmarks.child", *words]
+        command = [python or sys.executable, "-m", module, engine, way, json.dumps(case), folder]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-            raise Refused(f"{case.name}: the process of {engine} ended with code {done.returncode}: {last}")
+            raise Refused(f"{name}: the process of {engine} ended with code {done.returncode}: {last}")
         numbers = json.loads((Path(folder) / "numbers.json").read_text())
         with np.load(Path(folder) / "arrays.npz") as stored:
-            arrays = dict(stored)
-    return judge(case, engine, way, numbers, arrays)
+            return numbers, dict(stored)
 
 
 def judge(case: Case, engine: str, way: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Run:

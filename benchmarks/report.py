@@ -11,20 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.bodies.cases import BodyCase
+from benchmarks.bodies.launch import BodyRun
 from benchmarks.cases import Case
 from benchmarks.launch import Run
 from benchmarks.machine import machine_name, measure_bandwidth, measure_flops, processor_model
 from benchmarks.roofline import Roofline, count_flops
 
-__all__ = ["KEY", "RESULTS", "Row", "compare_runs", "count_intersections", "format_table", "measure_roofline", "phase_share",
-           "save_rows"]  # fmt: skip
+__all__ = ["KEY", "RESULTS", "Row", "compare_bodies", "compare_runs", "count_intersections", "format_table", "measure_roofline",
+           "phase_share", "save_rows"]  # fmt: skip
 
 RESULTS = Path(__file__).parent / "results"
 KEY = ("case", "peer", "workers")
 """Columns that tell rows of one machine apart; a new row replaces the one of the same key."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A case side by side with a peer, both measured in one call. Times are medians over all rounds [ms per step].
 
@@ -67,12 +69,25 @@ class Row:
         peer_far_intersections: The peer's.
         detect_share: Part of hooke's step that finds the contacts of the cloth with itself; empty: the solver does not tell.
         truncate_share: Part that keeps motions from passing through.
+        bodies: Rigid bodies; empty for a case of particles, whose columns the cases of bodies leave empty.
+        hooke_body_bytes: Memory that came with the case, per body [B].
+        peer_body_bytes: The peer's.
+        hooke_contacts: Rows of contacts in the last step.
+        peer_contacts: The peer's.
+        hooke_unbalanced: Largest force on a body that nothing balances in the last step [N]; no peer tells.
+        hooke_penetration: Largest overlap of two bodies, or of one with the ground, in the final state [m].
+        peer_penetration: The peer's.
+        hooke_joint_gap: Largest distance of the anchors of a joint [m].
+        peer_joint_gap: The peer's.
+        hooke_speed: Of the fastest body [m/s].
+        peer_speed: The peer's.
+        hooke_drift: Largest way of a body along the ground since the start [m].
+        peer_drift: The peer's.
         processor: Name of the processor.
         cores: Its cores.
     """
 
     case: str
-    vertices: int
     iterations: int
     workers: int
     hooke_version: str
@@ -82,33 +97,48 @@ class Row:
     hooke_ms: float
     peer_ms: float
     ratio: float
-    hooke_residual: float | None
-    peer_residual: float | None
-    hooke_residual_rms: float | None
-    peer_residual_rms: float | None
-    hooke_strain: float
-    peer_strain: float
-    hooke_strain_rms: float
-    peer_strain_rms: float
+    vertices: int | None = None
+    hooke_residual: float | None = None
+    peer_residual: float | None = None
+    hooke_residual_rms: float | None = None
+    peer_residual_rms: float | None = None
+    hooke_strain: float | None = None
+    peer_strain: float | None = None
+    hooke_strain_rms: float | None = None
+    peer_strain_rms: float | None = None
     hooke_overflow: int
     peer_overflow: int
     hooke_peak_mb: float
     peer_peak_mb: float
-    hooke_vertex_bytes: float
-    peer_vertex_bytes: float
+    hooke_vertex_bytes: float | None = None
+    peer_vertex_bytes: float | None = None
     hooke_build_s: float
     peer_build_s: float
-    vertex_flops: float
-    vertex_bytes: float
-    compute_share: float
-    bandwidth_share: float
-    roofline_share: float
-    hooke_intersections: int | None
-    peer_intersections: int | None
-    hooke_far_intersections: int | None
-    peer_far_intersections: int | None
-    detect_share: float | None
-    truncate_share: float | None
+    vertex_flops: float | None = None
+    vertex_bytes: float | None = None
+    compute_share: float | None = None
+    bandwidth_share: float | None = None
+    roofline_share: float | None = None
+    hooke_intersections: int | None = None
+    peer_intersections: int | None = None
+    hooke_far_intersections: int | None = None
+    peer_far_intersections: int | None = None
+    detect_share: float | None = None
+    truncate_share: float | None = None
+    bodies: int | None = None
+    hooke_body_bytes: float | None = None
+    peer_body_bytes: float | None = None
+    hooke_contacts: int | None = None
+    peer_contacts: int | None = None
+    hooke_unbalanced: float | None = None
+    hooke_penetration: float | None = None
+    peer_penetration: float | None = None
+    hooke_joint_gap: float | None = None
+    peer_joint_gap: float | None = None
+    hooke_speed: float | None = None
+    peer_speed: float | None = None
+    hooke_drift: float | None = None
+    peer_drift: float | None = None
     processor: str
     cores: int
 
@@ -136,6 +166,25 @@ def compare_runs(case: Case, hooke: Sequence[Run], peer: Sequence[Run]) -> Row:
         peer_far_intersections=count_intersections(other, "far_intersections"),
         detect_share=phase_share(mine, "detect"), truncate_share=phase_share(mine, "truncate"),
         processor=processor_model(), cores=os.cpu_count() or 1,
+    )  # fmt: skip
+
+
+def compare_bodies(case: BodyCase, hooke: Sequence[BodyRun], peer: Sequence[BodyRun]) -> Row:
+    """The same for a case of bodies."""
+    ways = {run.way for run in peer}
+    peer_ms, way = min((_median_ms(run for run in peer if run.way == way), way) for way in ways)
+    mine, other = hooke[-1], next(run for run in reversed(peer) if run.way == way)
+    hooke_ms, linked = _median_ms(hooke), mine.errors.joint_gap > 0.0
+    return Row(
+        case=case.name, iterations=case.iterations, workers=mine.threads, hooke_version=mine.version, peer=other.engine,
+        peer_version=other.version, peer_way=way, hooke_ms=hooke_ms, peer_ms=peer_ms, ratio=peer_ms / hooke_ms,
+        hooke_overflow=len(mine.overflow), peer_overflow=len(other.overflow), hooke_peak_mb=mine.peak_bytes / 1e6,
+        peer_peak_mb=other.peak_bytes / 1e6, hooke_build_s=mine.build_s, peer_build_s=other.build_s, bodies=case.bodies,
+        hooke_body_bytes=mine.case_bytes / case.bodies, peer_body_bytes=other.case_bytes / case.bodies, hooke_contacts=mine.contacts,
+        peer_contacts=other.contacts, hooke_unbalanced=mine.residual, hooke_penetration=mine.errors.penetration,
+        peer_penetration=other.errors.penetration, hooke_joint_gap=mine.errors.joint_gap if linked else None,
+        peer_joint_gap=other.errors.joint_gap if linked else None, hooke_speed=mine.errors.speed, peer_speed=other.errors.speed,
+        hooke_drift=mine.errors.drift, peer_drift=other.errors.drift, processor=processor_model(), cores=os.cpu_count() or 1,
     )  # fmt: skip
 
 
@@ -168,7 +217,7 @@ def _bandwidth(size: int, threads: int) -> float:
     return measure_bandwidth(size, threads)
 
 
-def _median_ms(runs: Iterable[Run]) -> float:
+def _median_ms(runs: Iterable[Run | BodyRun]) -> float:
     return float(np.median([ms for run in runs for ms in run.ms]))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import warp as wp
 
 from hooke.collision.places import Places, ShapeFilter, boxes_meet, plane_meets
+from hooke.execution.reading import CountReader
 from hooke.model.tables import Shapes
 
 __all__ = ["ROOM", "BroadPhase", "ShapePairs", "meets", "sort_numbers", "write_pair"]
@@ -114,6 +115,7 @@ class BroadPhase:
 
     def __init__(self, tables: Any, filters: ShapeFilter, places: Places, counted: int, room: int, device: Any):
         self.device, self.filters, self.places = device, filters, places
+        self._found = CountReader()
         self._shapes, self._bodies = tables["shape"], tables["body"]
         counted = max(counted, 1)  # kernels read the last sum
         pairs = self.pairs = ShapePairs()
@@ -134,7 +136,7 @@ class BroadPhase:
 
     def needed(self) -> int:
         """Pairs that the last pass found. Reads the device."""
-        return int(self.pairs.end[-1:].numpy()[0])
+        return self._found.read(self.pairs.end)
 
     def grow(self) -> bool:
         """Make room for what the last pass found; whether it had too little. Reads the device."""

@@ -227,12 +227,15 @@ class CollisionPipeline:
         elif contacts.soft_contact_max >= self.soft_contact_pair_count:
             self._recorder.run(self._key(state, contacts, gap, dt), self._detect, state, contacts, gap, dt)
             return
-        self._recorder.run(("count", *self._key(state, contacts, gap, dt)), self._count_contacts, state, contacts, gap, dt)
+        key = self._key(state, contacts, gap, dt)
+        self._recorder.run(("count", *key), self._count_contacts, state, contacts, gap, dt)
         if not captured:
             while launch_directly(self.rigid.grow) if self.rigid.active else False:
-                self._recorder.run(("count", *self._key(state, contacts, gap, dt)), self._count_contacts, state, contacts, gap, dt)
-            launch_directly(self._make_room, contacts)  # reads the host: the number needed is known now
-        self._recorder.run(("write", *self._key(state, contacts, gap, dt)), self._write_contacts, state, contacts, gap, dt)
+                key = self._key(state, contacts, gap, dt)
+                self._recorder.run(("count", *key), self._count_contacts, state, contacts, gap, dt)
+            if launch_directly(self._make_room, contacts):  # reads the host: the number needed is known now
+                key = self._key(state, contacts, gap, dt)
+        self._recorder.run(("write", *key), self._write_contacts, state, contacts, gap, dt)
 
     def _reserve_memory(self, contacts: Contacts, captured: bool) -> None:
         """Let the memory of the last pass hold as many rows as a buffer."""
@@ -332,7 +335,9 @@ class CollisionPipeline:
         self._recorder.launch(self._detect_contacts, -(-(len(self._end) - facets) // todo.block), [todo, *tables], outputs)
         self._recorder.launch(self._detect_facets, -(-facets // todo.block), [todo, self._facets, *tables], outputs)
 
-    def _make_room(self, contacts: Contacts) -> None:
+    def _make_room(self, contacts: Contacts) -> bool:
+        """Let a buffer hold what the last pass found; whether it had too little room."""
+        before = contacts.soft_contact_max, contacts.rigid_contact_max
         needed = int(self._end[-1:].numpy()[0]) if self.soft_contact_pair_count else 0
         if needed > contacts.soft_contact_max:
             contacts.resize_soft(needed + needed // 4)
@@ -343,6 +348,7 @@ class CollisionPipeline:
             self.rigid_contact_max = max(self.rigid_contact_max, contacts.rigid_contact_max)
             self.rigid.memory.reserve(contacts.rigid_contact_max)
         self._publish()
+        return before != (contacts.soft_contact_max, contacts.rigid_contact_max)
 
     def _pair_up(self, corners: np.ndarray) -> tuple[Candidates, int]:
         """The shapes of every world with the shared ones, and the number of pairs of particles, edges and faces with them."""

@@ -26,6 +26,7 @@ from hooke.collision.rigid_rows import (
     write_rigid_rows,
 )
 from hooke.collision.tree_pairs import TreePairs
+from hooke.execution.reading import CountReader
 from hooke.geometry.kind import GeoType
 from hooke.model.contacts import Contacts
 from hooke.model.enums import BodyFlags, ShapeFlags
@@ -112,6 +113,7 @@ class RigidContacts:
         self._order = PairOrder()
         self._sorts = not self.device.is_cpu and len(kinds) > 1  # a CPU does one pair at a time
         self._touched, self._pool = Touched(), Pool()
+        self._total, self._end = CountReader(), CountReader()
         self._touched.total = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._moving = Moving()
         self._no_bodies = wp.zeros(0, dtype=wp.transform, device=self.device)
@@ -228,7 +230,7 @@ class RigidContacts:
             self._reserve_pairs()
         if self.midphase:
             grown = self.midphase.grow() or grown
-        needed = int(self._touched.total.numpy()[0])
+        needed = self._total.read(self._touched.total)
         if needed > len(self._pool.feature):
             self._reserve_pool(int(ROOM * needed))
             grown = True
@@ -236,7 +238,7 @@ class RigidContacts:
 
     def needed(self) -> int:
         """Rows that the last pass found. Reads the device."""
-        return int(self._touched.end[-1:].numpy()[0])
+        return self._end.read(self._touched.end)
 
     def lost(self) -> str:
         """What the last pass, in a capture, had no room for; empty if nothing. Reads the device."""

@@ -10,6 +10,7 @@ import warp as wp
 from hooke.collision.broad_phase import ROOM, BroadPhase, ShapePairs, sort_numbers, write_pair
 from hooke.collision.places import Places, ShapeFilter, may_collide, owner_of, plane_meets
 from hooke.execution.flags import lane_options
+from hooke.execution.reading import CountReader
 from hooke.execution.work import FEW, SOME, Work, first_item, next_item
 from hooke.geometry.box_tree import BoxTree, TreeView, fit_leaves, merge_boxes, visit_tree
 from hooke.math import take_number
@@ -111,6 +112,7 @@ class TreePairs(BroadPhase):
         self.tree = BoxTree(boxed, boxed, world, worlds, count, device)
         self._planes = int(filters.plane.shape[0])
         self._wanted = wp.ones(1, dtype=wp.int32, device=device)
+        self._met = CountReader()
         candidates = self.candidates = Candidates()
         candidates.start = wp.zeros(max(self.tree.leaves, 1), dtype=wp.int32, device=device)
         candidates.kept = wp.zeros(max(self.tree.leaves, 1), dtype=wp.int32, device=device)
@@ -123,7 +125,7 @@ class TreePairs(BroadPhase):
             setattr(self.candidates, name, wp.zeros(room, dtype=wp.int32, device=self.device))
 
     def grow(self) -> bool:
-        needed = int(self.candidates.total.numpy()[0])
+        needed = self._met.read(self.candidates.total)
         if needed > self._candidate_room:  # some leaves found nothing, so the number of pairs is not known yet
             self._reserve_candidates(int(ROOM * needed))
             super().grow()

@@ -11,15 +11,15 @@ in a tree, (2) adds positive matrices alone. A pivot that rounding has made smal
 that: the direction it stands for moves little.
 
 A block is six rows of eight numbers, one register of a CPU each. Of a diagonal block they hold s D and in number 6 the right side
-b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. What else is in
-numbers 6 and 7 is not used.
+b; of a block below the transpose of B_i, later Z_i; of a scaled one W_i, with y in number 6 of the first of a column. A column with one
+block has no use for Z_i any more, and leaves W_i in its place. What else is in numbers 6 and 7 is not used.
 """
 
 import warp as wp
 
 __all__ = [
-    "Rows", "add_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block", "store_diagonal",
-    "substitute_back",
+    "Rows", "add_beside", "add_point_block", "add_to_block", "clear_block", "copy_block", "eliminate_column", "solve_block", "store_block",
+    "store_diagonal", "store_inertia", "substitute_back",
 ]  # fmt: skip
 
 Rows = wp.types.matrix(shape=(6, 8), dtype=wp.float32)
@@ -32,6 +32,9 @@ _LANES = """
         float v[8];
         CUDA_CALLABLE lanes_t() {}
         CUDA_CALLABLE lanes_t(float s) { for (int l = 0; l < 8; l++) v[l] = s; }
+        CUDA_CALLABLE lanes_t(float a, float b, float c, float d, float e, float f, float g, float h) {
+            v[0] = a; v[1] = b; v[2] = c; v[3] = d; v[4] = e; v[5] = f; v[6] = g; v[7] = h;
+        }
         CUDA_CALLABLE float& operator[](int l) { return v[l]; }
         CUDA_CALLABLE float operator[](int l) const { return v[l]; }
         CUDA_CALLABLE lanes_t operator+(const lanes_t& o) const {
@@ -123,7 +126,8 @@ _ELIMINATE = f"""
             store(to, r, load(to, r) + sum * gain);
         }}
         backward(w);
-        EACH(i, 0, 6) store(scaled.data[e], i, w[i]);
+        auto& kept = last - first > 1 ? scaled.data[e] : lower.data[e];  // the fewer lines of memory, the better
+        EACH(i, 0, 6) store(kept, i, w[i]);
     }}
     if (first == last) {{
         lanes_t x[6];
@@ -138,9 +142,10 @@ _BACK = f"""
     {_LANES}
     if (first == last) return 0;
     float x[6];
-    EACH(i, 0, 6) x[i] = scaled.data[first].data[i][6];
+    auto kept = last - first > 1 ? scaled.data : lower.data;
+    EACH(i, 0, 6) x[i] = kept[first].data[i][6];
     for (int e = first; e < last; e++) {{
-        auto& w = scaled.data[e];
+        auto& w = kept[e];
         auto& other = solution.data[row.data[e]];
         EACH(k, 0, 6) {{
             float o = other.c[k];
@@ -180,6 +185,7 @@ def substitute_back(
     last: int,
     row: wp.array(dtype=wp.int32),
     side: wp.array(dtype=wp.int32),
+    lower: wp.array(dtype=Rows),
     scaled: wp.array(dtype=Rows),
     solution: wp.array(dtype=wp.spatial_vector),
 ) -> int:
@@ -216,21 +222,78 @@ def store_block(n: int, m: wp.spatial_matrix, b: wp.spatial_vector, blocks: wp.a
 
 @wp.func_native("""
     auto& to = blocks.data[n];
-    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] += m.data[i][k];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 8; k++) to.data[i][k] = 0.0f;
+        to.data[i][6] = b.c[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        to.data[i][i] = m;
+        for (int k = 0; k < 3; k++) to.data[3 + i][3 + k] = inertia.data[i][k];
+    }
     return 0;
 """)
-def add_block(n: int, m: wp.spatial_matrix, blocks: wp.array(dtype=Rows)) -> int:
-    """Add to a block."""
+def store_inertia(n: int, m: float, inertia: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Write a block of a mass and an inertia, and the six numbers beside it."""
+
+
+@wp.func_native("""
+    for (int i = 0; i < 6; i++) blocks.data[n].data[i][6] += b.c[i];
+    return 0;
+""")
+def add_beside(n: int, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to the six numbers beside a block."""
+
+
+# K is across I plus what it is more along n, and along t if it slides. J^T n = (n, a x n).
+_POINT = f"""
+    {_LANES}
+    auto& to = blocks.data[at];
+    float a0 = a.c[0], a1 = a.c[1], a2 = a.c[2], b0 = b.c[0], b1 = b.c[1], b2 = b.c[2];
+    float n0 = n.c[0], n1 = n.c[1], n2 = n.c[2], across = k.c[1], more = k.c[0] - across;
+    lanes_t e0 = lanes_t{{across, 0.0f, 0.0f, 0.0f, across * b2, -across * b1, 0.0f, 0.0f}};
+    lanes_t e1 = lanes_t{{0.0f, across, 0.0f, -across * b2, 0.0f, across * b0, 0.0f, 0.0f}};
+    lanes_t e2 = lanes_t{{0.0f, 0.0f, across, across * b1, -across * b0, 0.0f, 0.0f, 0.0f}};
+    lanes_t row = lanes_t{{n0, n1, n2, b1 * n2 - b2 * n1, b2 * n0 - b0 * n2, b0 * n1 - b1 * n0, 0.0f, 0.0f}} * more;
+    lanes_t sum[6];
+    sum[0] = e0 + row * n0;
+    sum[1] = e1 + row * n1;
+    sum[2] = e2 + row * n2;
+    sum[3] = e2 * a1 - e1 * a2 + row * (a1 * n2 - a2 * n1);
+    sum[4] = e0 * a2 - e2 * a0 + row * (a2 * n0 - a0 * n2);
+    sum[5] = e1 * a0 - e0 * a1 + row * (a0 * n1 - a1 * n0);
+    if (k.c[2] != across) {{
+        float t0 = t.c[0], t1 = t.c[1], t2 = t.c[2], less = k.c[2] - across;
+        row = lanes_t{{t0, t1, t2, b1 * t2 - b2 * t1, b2 * t0 - b0 * t2, b0 * t1 - b1 * t0, 0.0f, 0.0f}} * less;
+        sum[0] = sum[0] + row * t0;
+        sum[1] = sum[1] + row * t1;
+        sum[2] = sum[2] + row * t2;
+        sum[3] = sum[3] + row * (a1 * t2 - a2 * t1);
+        sum[4] = sum[4] + row * (a2 * t0 - a0 * t2);
+        sum[5] = sum[5] + row * (a0 * t1 - a1 * t0);
+    }}
+    EACH(i, 0, 6) store(to, i, load(to, i) + sum[i] * scale);
+    return 0;
+"""
+
+
+@wp.func_native(_POINT)
+def add_point_block(
+    at: int, scale: float, a: wp.vec3, b: wp.vec3, n: wp.vec3, t: wp.vec3, k: wp.vec3, blocks: wp.array(dtype=Rows)
+) -> int:
+    """Add scale J_a^T K J_b to a block, where J v = v_linear + v_angular x r at the levers a and b, and K is k[0] along the unit vector n,
+    k[2] along the unit vector t across it, and k[1] across both.
+
+    ``t`` may be anything where k[2] = k[1].
+    """
 
 
 @wp.func_native("""
     auto& to = blocks.data[n];
-    for (int i = 0; i < 3; i++) for (int k = 0; k < 3; k++) to.data[3 + i][3 + k] += m.data[i][k];
-    for (int i = 0; i < 6; i++) to.data[i][6] += b.c[i];
+    for (int i = 0; i < 6; i++) for (int k = 0; k < 6; k++) to.data[i][k] += m.data[i][k];
     return 0;
 """)
-def add_to_block(n: int, m: wp.mat33, b: wp.spatial_vector, blocks: wp.array(dtype=Rows)) -> int:
-    """Add to the last three rows and columns of a block, and to the six numbers beside it."""
+def add_to_block(n: int, m: wp.spatial_matrix, blocks: wp.array(dtype=Rows)) -> int:
+    """Add to a block."""
 
 
 @wp.func_native("""

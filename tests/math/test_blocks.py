@@ -17,7 +17,7 @@ def solve_columns(
         eliminate_column(n, block[n], block[n + 1], pair[n], row, target, side, diagonal, lower, scaled, solution)
     for back in range(count):
         n = count - 1 - back
-        substitute_back(n, block[n], block[n + 1], row, side, scaled, solution)
+        substitute_back(n, block[n], block[n + 1], row, side, lower, scaled, solution)
 
 
 @wp.kernel(enable_backward=False)

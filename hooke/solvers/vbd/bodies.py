@@ -53,9 +53,10 @@ class RigidBodies:
     def __init__(self, model: Any, tables: dict[str, Any], workspace: Workspace, options: dict[str, Any], recorder: Any):
         self._model, self._tables, self._workspace, self._recorder = model, tables, workspace, recorder
         self._options = options
+        self._option_names = sorted(name for name in options if name.startswith("rigid_"))
         device, bodies, joints = recorder.device, tables["body"].count, tables["joint"].count
         self._device, self._joint_count = device, joints
-        self._motion = allocate(BodyMotion, bodies, device)
+        self._motion = allocate(BodyMotion, bodies, device, busy=wp.ones(2, dtype=wp.int32, device=device))
         load = wp.zeros(2 * joints, dtype=wp.spatial_vector, device=device)
         stiffen = wp.zeros(2 * joints, dtype=wp.mat33, device=device)
         self._rows = allocate(JointRows, joints, device, load=load, stiffen=stiffen)
@@ -84,6 +85,7 @@ class RigidBodies:
         body = self._tables["body"].arrays
         moves = ((body["flags"].numpy() & int(BodyFlags.KINEMATIC)) == 0) & (body["inv_mass"].numpy() > 0.0)
         acts = ~np.isin(joints.get("type", np.zeros(0, np.int32)), _LOOSE)
+        self._holds = bool(acts.any())
         self._mimics, ends = make_mimics(find_mimics(self._tables), parent, child, self._device)
         self._islands: Islands = make_islands(moves, parent, child, acts, self._device, ends)
         self._island_count = len(self._islands.first) - 1
@@ -166,7 +168,7 @@ class RigidBodies:
 
     def key(self, control: Any) -> tuple[Any, ...]:
         """All that the launches of a step depend on beside arrays of the states and of the tables."""
-        values = tuple(value for name, value in sorted(self._options.items()) if name.startswith("rigid_"))
+        values = tuple([self._options[name] for name in self._option_names])
         given = (self.hard, self._rest, self._islands.first, self._mimics.follower, self._hysteresis.eps_max, self._hysteresis.tau)
         return values, self._hysteresis.acts, self.contacts.key, pointers(control, *given)
 
@@ -216,17 +218,17 @@ class RigidBodies:
         """A Newton step of every island, or of every group of islands that touch."""
         joints, bodies = self._tables["joint"], self._tables["body"]
         launch = self._recorder.launch
-        if self._joint_count:
+        if self._holds:
             inputs = [self._joint_options, *self._joint_tables, self._inputs, number, dt]
             launch(linearise_joints, self._joint_count, inputs, [self._memory, self._rows])
             launch(linearise_mimics, len(self._mimics.follower), inputs[:-1], [self._memory, self._mimics])
         turn = Turn()
-        turn.dt, turn.last = dt, int(number == iterations - 1)
-        groups = [(0, self._islands, self._island_count)]
+        turn.dt, turn.number, turn.last = dt, number, int(number == iterations - 1)
+        groups = [(0, 0, self._islands, self._island_count)]
         if contacts is not None:
             groups = self.contacts.judge(self._motion, number, dt)
-        for part, islands, count in groups:
-            turn.part = part
+        for part, lone, islands, count in groups:
+            turn.part, turn.lone = part, lone
             inputs = [joints.struct, bodies.struct, self._rows, self.contacts.options, turn]
             outputs = [islands, self._touching(contacts), self._motion, self._memory, self._mimics]
             launch(solve_islands, count, inputs, outputs)
@@ -241,7 +243,7 @@ class RigidBodies:
             self.contacts.finish(contacts, self._motion, dt)
         outputs = [self._motion, state_out.body_q, state_out.body_qd, w.body_known, w.body_q_prev, self._began]
         launch(finish_bodies, bodies.count, [bodies.struct, state_in.body_q, dt], outputs)
-        if self._joint_count:
+        if self._holds:
             inputs = [self._tables["joint"].struct, bodies.struct, self._islands, self._motion, self._rows, self._memory]
             inputs += [self._mimics, self._touching(contacts), dt]
             launch(restore_momentum, self._island_count, inputs, [state_out.body_qd])

@@ -25,8 +25,8 @@ from hooke.model.contacts import RigidRows
 from hooke.solvers.vbd.body_motion import BodyMotion, turned
 
 __all__ = [
-    "BOTH", "LIVE", "NEAR", "RESTS", "BodyContacts", "ContactOptions", "cone_force", "contact_block", "contact_force", "contact_stiffness",
-    "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of",
+    "BOTH", "LIVE", "NEAR", "RESTS", "SLIDING", "STILL", "BodyContacts", "ContactOptions", "cone_force", "contact_block",
+    "contact_force", "follow_force", "judge_contacts", "keep_load", "live_count", "may_move", "penalty_of", "stiff_force",
 ]  # fmt: skip
 
 BOTH = wp.constant(3)
@@ -44,6 +44,7 @@ SURELY = wp.constant(4.0)
 TINY = wp.constant(1.0e-30)
 LIVE = wp.constant(16)  # rows that a thread does at a time
 RESTS = wp.constant(2)  # bodies that no iteration moves any more
+STILL = wp.constant(3)  # the same, and since that was found, no row of theirs has changed
 OPEN, STUCK, SLIDING = wp.constant(0), wp.constant(1), wp.constant(2)
 
 
@@ -72,9 +73,9 @@ class BodyContacts:
     another one than that of the solve before, or the force not what it hoped for, and that matters, ``trust`` the share of the load that
     the last iteration did not change; ``felt`` the force that the last solve moved bodies with, where settled the load.
 
-    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, 2 where that was the last
-    that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the step before,
-    ``fast`` the largest speed of a body at its rows.
+    Of bodies: ``lone`` is 1 in a group without rows to others; ``whole`` 1 after a whole step in the last solve, RESTS or STILL where that
+    was the last that was needed; ``total`` the mass of the group, ``bears`` the share of the multipliers that a body takes over from the
+    step before, ``fast`` the largest speed of a body at its rows.
     """
 
     body: wp.array(dtype=wp.vec2i)
@@ -236,11 +237,11 @@ def contact_force(contacts: BodyContacts, motion: BodyMotion, r: int, number: in
 
 
 @wp.func
-def contact_stiffness(contacts: BodyContacts, r: int):
-    """The matrix of a row: stiff along the normal and across it, but not in the direction in which it slides."""
+def stiff_force(contacts: BodyContacts, r: int, du: wp.vec3):
+    """What the stiffness of a row makes of a motion: along the normal and across it, but not in the direction in which it slides."""
     n, t, across = contacts.normal[r], contacts.slide[r], contacts.across[r]
-    k = across * wp.identity(n=3, dtype=wp.float32) + (contacts.along[r] - across) * wp.outer(n, n)
-    return k + (contacts.drag[r] - across) * wp.outer(t, t)
+    more, less = (contacts.along[r] - across) * wp.dot(n, du), (contacts.drag[r] - across) * wp.dot(t, du)
+    return across * du + more * n + less * t
 
 
 @wp.func
@@ -260,10 +261,10 @@ def cone_force(contacts: BodyContacts, r: int, du: wp.vec3):
     fn = wp.dot(trial, n)
     w = (trial - fn * n) - contacts.grip[r] * (du - wp.dot(du, n) * n)
     fn -= wp.max(contacts.along[r], contacts.stiffness[r]) * wp.dot(du, n)
-    f = wp.vec3(0.0)
-    if fn > 0.0:
-        f = fn * n + wp.min(1.0, contacts.limit[r] / wp.max(wp.length(w), TINY)) * w
-    return f
+    size, limit, share = wp.length_sq(w), contacts.limit[r], float(1.0)
+    if size > limit * limit or limit < 0.0:
+        share = limit / wp.max(wp.sqrt(size), TINY)
+    return wp.where(fn > 0.0, 1.0, 0.0) * (fn * n + share * w)
 
 
 @wp.func
@@ -358,6 +359,11 @@ def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContact
         contacts.hoped[r] = found.f
     missed = wp.length(found.f - contacts.hoped[r]) > trifle + MISSED * wp.length(contacts.hoped[r])
     contacts.changed[r] = wp.where(number == 0 or changed or missed, 1, 0)
+    if contacts.changed[r] != 0:
+        for side in range(2):
+            if pair[side] >= 0:
+                if contacts.whole[pair[side]] == STILL:
+                    contacts.whole[pair[side]] = RESTS
     contacts.state[r] = found.state
     contacts.load[r] = found.f
     contacts.push[r] = found.push
@@ -370,15 +376,19 @@ def judge_row(options: ContactOptions, motion: BodyMotion, contacts: BodyContact
 
 
 @wp.kernel(enable_backward=False)
-def judge_contacts(work: Work, options: ContactOptions, motion: BodyMotion, number: int, dt: float, contacts: BodyContacts):
-    """(2) of every row that may act."""
+def judge_contacts(work: Work, options: ContactOptions, number: int, dt: float, motion: BodyMotion, contacts: BodyContacts):
+    """(2) of every row that may act, as long as iterations move anything."""
     block = first_item(work, wp.tid())
+    last = contacts.number[0]
+    if number > 0:
+        last = wp.where(motion.busy[(number - 1) % 2] != 0, last, 0)
     while block >= 0:
-        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, contacts.number[0])):
+        motion.busy[number % 2] = 0
+        for i in range(LIVE * block, wp.min(LIVE * block + LIVE, last)):
             r = contacts.live[i]
             owner = contacts.body[r][1]
             if not may_move(motion, owner):
                 owner = contacts.body[r][0]
-            if number == 0 or contacts.whole[owner] != RESTS or motion.stiffening[owner][0, 0] > 0.0:
+            if number == 0 or contacts.whole[owner] < RESTS or motion.pushed[owner] != 0:
                 judge_row(options, motion, contacts, r, number, dt)
         block = next_item(work, block)

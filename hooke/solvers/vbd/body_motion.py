@@ -23,19 +23,21 @@ from hooke.model.enums import BodyFlags
 from hooke.model.tables import Bodies
 
 __all__ = [
-    "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertial_force", "inertial_matrix", "predict_bodies",
+    "BodyMotion", "begin_bodies", "finish_bodies", "forget_joints", "inertia_now", "inertial_force", "predict_bodies",
     "rotation_of", "solve_columns", "turned", "unit_again",
 ]  # fmt: skip
 
 KINEMATIC = wp.constant(int(BodyFlags.KINEMATIC))
 SMALL = wp.constant(1.0e-20)
+CONVERGED = wp.constant(1.0e-8)  # square of a relative change after which the next one would be below rounding
 
 
 @wp.struct
 class BodyMotion:
     """Arrays over bodies. ``way`` and ``turn`` lead from the start of the step to now, ``target`` and ``spin`` are d* and h L*; ``gain``
     is the change of velocity of the step before, over h, ``lightness`` 1/m. ``pull`` and ``stiffening`` are what particles exert, and how
-    much it changes with the way and turn of the body (:mod:`hooke.solvers.vbd.links`).
+    much it changes with the way and turn of the body (:mod:`hooke.solvers.vbd.links`); ``pushed`` tells whether it does.
+    ``busy`` tells of even and of odd iterations whether anything was solved.
     """
 
     moves: wp.array(dtype=wp.int32)
@@ -51,6 +53,8 @@ class BodyMotion:
     lightness: wp.array(dtype=wp.float32)
     pull: wp.array(dtype=wp.spatial_vector)
     stiffening: wp.array(dtype=wp.spatial_matrix)
+    pushed: wp.array(dtype=wp.int32)
+    busy: wp.array(dtype=wp.int32)
 
 
 @wp.func
@@ -90,17 +94,10 @@ def inertial_force(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
 
 
 @wp.func
-def inertial_matrix(bodies: Bodies, motion: BodyMotion, b: int, dt: float):
-    """Mass and inertia over h^2, as they are now."""
-    scale = 1.0 / (dt * dt)
+def inertia_now(motion: BodyMotion, b: int, dt: float):
+    """Inertia over h^2, as it is now."""
     turn = wp.quat_to_matrix(motion.turn[b])
-    inertia = turn * motion.inertia[b] * wp.transpose(turn)
-    m = wp.spatial_matrix()
-    for i in range(3):
-        m[i, i] = scale * bodies.mass[b]
-        for k in range(3):
-            m[3 + i, 3 + k] = scale * inertia[i, k]
-    return m
+    return (1.0 / (dt * dt)) * (turn * motion.inertia[b] * wp.transpose(turn))
 
 
 @wp.func
@@ -121,13 +118,17 @@ def free_rotation(inertia: wp.mat33, spin: wp.vec3, guess: wp.vec3):
     size = wp.max(wp.max(inertia[0, 0], inertia[1, 1]), wp.max(inertia[2, 2], SMALL))
     unit, wanted = inertia / size, spin / size
     phi = guess
-    for _step in range(6):
+    step = int(0)
+    while step < 6:
         turn = rotation_of(phi)
         spun = unit * phi
         held = spun + turned(turn, spun)
         jacobian = wp.quat_to_matrix(turn) * unit * inverse_jacobian(phi) - skew(held)
         change = solve_columns(jacobian, wanted - held)
         phi = rotation_vector(rotation_of(change) * turn)
+        step += 1
+        if wp.length_sq(change) <= CONVERGED * wp.length_sq(phi):
+            step = 6
     return phi
 
 

@@ -8,7 +8,12 @@ are solved together: islands are joined, in the order of the rows of contacts, a
 (n bodies and joints, edges: their joints' ends, and pairs of bodies that touch; ``dense`` is MOST in small worlds and DENSE in large
 ones). With (1) the elimination by least degree fills in at most dense / 2 blocks for each node, so the room for it is known beforehand:
 a graph with LOOPS edges more than nodes has at most 2 LOOPS - 2 nodes with more than two neighbours. What is not joined is within one
-group of a second grouping, which begins with the pairs that the first keeps apart, and the iterations take turns between the two.
+group of a second grouping, which begins with the pairs that the first keeps apart, and the iterations take turns between the two. Groups
+that nothing outside touches are the same in both.
+
+Whatever of a world touches, up to WHOLE nodes, is one group without regard to (1) if its elimination costs no more than a share for each
+node: a wall of boxes or a house of cards is nearly plane, and hardly fills in. This is known when its order has been found; if it costs
+more, the groups are formed again.
 
 Groups are not coloured: all take their steps at once. The stiffness of a row between two groups counts twice on both sides, which
 bounds what the other one does, since k (a - b)^2 / 2 <= k (a^2 + b^2).
@@ -24,15 +29,17 @@ import warp as wp
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import Rows
 from hooke.model.contacts import RigidRows
-from hooke.model.tables import Bodies, Joints
-from hooke.solvers.vbd.body_contacts import NEAR, BodyContacts, live_count, may_move
+from hooke.model.tables import Bodies
+from hooke.solvers.vbd.body_contacts import BOTH, NEAR, BodyContacts, live_count, may_move
 from hooke.solvers.vbd.body_motion import BodyMotion
+from hooke.solvers.vbd.elimination_order import OrderRoom, make_order_room
 from hooke.solvers.vbd.islands import Islands
-from hooke.solvers.vbd.mimics import Mimics
 
-__all__ = ["Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_groups", "room_of"]
+__all__ = ["Groups", "find_lone_groups", "form_groups", "is_small", "make_groups", "make_room", "order_room"]
 
-DENSE, MOST, LOOPS = 32, 128, 16
+DENSE, MOST, LOOPS, WHOLE = 32, 128, 16, 1024
+COST = 400
+"""Pairs of blocks for each node of a group that is all that touches: 0.2 MFLOP of an elimination."""
 SMALL, ROOM = 600, 2**29
 """Nodes up to which a world is small, and bytes that groups may take for that."""
 
@@ -42,7 +49,9 @@ class Groups:
     """Small islands, and the group that each is in. The nodes of island i are ``item[first[i]] ...``, as in :class:`Islands`.
 
     ``of_body`` is the island of a body, -1 of one that does not move or is in a large island. ``dense``, ``most`` and ``loops`` are those
-    of (1). ``root``, ``nodes`` and ``edges`` belong to the forest of islands that are joined.
+    of (1), ``whole`` is the largest number of nodes of a group that is all that touches, ``largest`` that of an island. ``root``,
+    ``nodes`` and ``edges`` belong to the forest of islands that are joined; ``open`` is 0 of an island in such a group, 1 where (1)
+    limits it, 2 where a row leads out of the group. ``failed`` tells which groups cost too much, and ``failed[-1]`` whether one does.
     """
 
     first: wp.array(dtype=wp.int32)
@@ -52,20 +61,19 @@ class Groups:
     dense: wp.int32
     most: wp.int32
     loops: wp.int32
+    whole: wp.int32
+    largest: wp.int32
     root: wp.array(dtype=wp.int32)
     nodes: wp.array(dtype=wp.int32)
     edges: wp.array(dtype=wp.int32)
     group: wp.array(dtype=wp.int32)
+    open: wp.array(dtype=wp.int32)
+    failed: wp.array(dtype=wp.int32)
 
 
 def is_small(nodes: int, edges: int) -> bool:
-    """Whether an island can be in a group, (1)."""
-    return nodes <= DENSE or (nodes <= MOST and edges <= nodes + LOOPS)
-
-
-def room_of(groups: Groups) -> tuple[int, int]:
-    """Blocks, and pairs of blocks, for each node of a group, at most; those of nearly trees fit into 16 and 156."""
-    return max(16, groups.dense // 2), max(156, groups.dense * groups.dense // 6 + 1)
+    """Whether an island can be in a group: nearly a tree, it hardly fills in."""
+    return nodes <= DENSE or (nodes <= WHOLE and edges <= nodes + LOOPS)
 
 
 def dense_limit(sizes: np.ndarray) -> int:
@@ -75,6 +83,16 @@ def dense_limit(sizes: np.ndarray) -> int:
     while dense > DENSE and 384 * (dense // 2) * int(sizes.sum()) > ROOM:
         dense = max(DENSE, dense // 2)
     return dense
+
+
+def order_room(groups: Groups, device: Any) -> OrderRoom:
+    """Room for the orders of groups; blocks and pairs of nearly trees fit into 16 and 156 for each node."""
+    nodes, dense, whole = len(groups.item), int(groups.dense), int(groups.whole)
+    blocks, pairs = max(16, dense // 2), max(156, dense * dense // 6 + 1)
+    if whole > 0 and 384 * 32 * nodes <= ROOM:
+        blocks, pairs = max(blocks, 32), max(pairs, COST)
+    largest = max(whole, int(groups.largest), MOST)
+    return make_order_room(nodes, largest, {"blocks": blocks, "pairs": pairs, "dense": dense, "cost": COST}, device)
 
 
 def make_groups(islands: list[tuple[list[int], int]], worlds: np.ndarray, device: Any) -> Groups:
@@ -96,29 +114,35 @@ def make_groups(islands: list[tuple[list[int], int]], worlds: np.ndarray, device
     groups = Groups()
     values = {"first": first, "item": item, "edge": np.asarray([edges for _nodes, edges in islands], np.int32), "of_body": of_body}
     groups.dense, groups.most, groups.loops = dense_limit(sizes), MOST, LOOPS
-    for name in ("root", "nodes", "edges", "group"):
+    largest = int(sizes.max(initial=1))
+    groups.whole = min(WHOLE, largest) if largest > groups.dense else 0
+    groups.largest = max((len(nodes) for nodes, _edges in islands), default=1)
+    for name in ("root", "nodes", "edges", "group", "open"):
         values[name] = np.zeros(len(islands), np.int32)
+    values["failed"] = np.zeros(len(islands) + 1, np.int32)
     for name, value in values.items():
         setattr(groups, name, wp.array(value, dtype=wp.int32, device=device))
     return groups
 
 
-def make_room(groups: Groups, bodies: int, like: Islands, shared: Islands | None, device: Any) -> Islands:
+def make_room(groups: Groups, order: OrderRoom, like: Islands, shared: Islands | None, device: Any) -> Islands:
     """Room for the elimination of all groups of some islands ``like`` these.
 
     The numbers themselves may be those of another grouping, ``shared``.
     """
     nodes, islands = len(groups.item), len(groups.group)
-    blocks, pairs = room_of(groups)
+    blocks, pairs, bodies = int(order.blocks), int(order.pairs), len(groups.of_body)
     sizes = {
         "first": islands + 1, "item": nodes, "block": nodes, "block_end": nodes, "pair": nodes, "row": blocks * nodes,
         "target": pairs * nodes, "child": len(like.child), "parent": len(like.parent), "mimic": len(like.mimic),
-        "node_of_body": bodies, "count": 1, "fill": 0,
+        "node_of_body": bodies, "count": 1, "fill": blocks * nodes, "fill_end": nodes, "given": nodes, "order": nodes,
+        "place": nodes,
     }  # fmt: skip
     room = Islands()
     room.first_end, room.end = like.first_end, like.end
     for name, size in sizes.items():
         setattr(room, name, wp.full(size, -1, dtype=wp.int32, device=device))
+    room.around = wp.zeros(nodes * int(order.words), dtype=wp.uint64, device=device)
     numbers: tuple[tuple[str, Any, int], ...] = (
         ("diagonal", Rows, nodes), ("lower", Rows, blocks * nodes), ("scaled", Rows, blocks * nodes),
         ("solution", wp.spatial_vector, nodes), ("gradient", wp.spatial_vector, nodes),
@@ -139,14 +163,16 @@ def root_of(groups: Groups, i: int):
 
 
 @wp.func
-def join(groups: Groups, i: int, k: int):
+def join(groups: Groups, i: int, k: int, limited: int):
     """Put a pair of bodies of two islands into one group; 0 where (1) does not allow it."""
     a, b = root_of(groups, i), root_of(groups, k)
-    n, edges = 1 * groups.nodes[a], groups.edges[a] + 1
+    n, edges, most = 1 * groups.nodes[a], groups.edges[a] + 1, 1 * groups.most
     if a != b:
         n += groups.nodes[b]
         edges += groups.edges[b]
-    if n > groups.dense and (n > groups.most or edges > n + groups.loops):
+    else:
+        most = n
+    if limited != 0 and n > groups.dense and (n > most or edges > n + groups.loops):
         return 0
     low, high = wp.min(a, b), wp.max(a, b)
     groups.root[high] = low
@@ -156,29 +182,87 @@ def join(groups: Groups, i: int, k: int):
 
 
 @wp.func
+def part_islands(groups: Groups):
+    """Every island by itself."""
+    for i in range(groups.root.shape[0]):
+        groups.root[i] = i
+        groups.nodes[i] = groups.first[i + 1] - groups.first[i]
+        groups.edges[i] = groups.edge[i]
+
+
+@wp.func
+def islands_of(groups: Groups, contacts: BodyContacts, motion: BodyMotion, r: int):
+    """The islands that a row connects, -1 of one that does not move or is large, or of a row that stays open."""
+    pair, found = contacts.body[r], wp.vec2i(-1, -1)
+    if (contacts.inside[r] & NEAR) != 0:
+        for side in range(2):
+            if may_move(motion, pair[side]):
+                found[side] = groups.of_body[pair[side]]
+    return found
+
+
+@wp.func
 def join_rows(groups: Groups, contacts: BodyContacts, motion: BodyMotion, count: int, bit: int, skip: int):
     """Join what touches, in the order of rows, and mark the rows within groups; rows with a bit of ``skip`` are left out."""
     before, decided = wp.vec2i(-1, -1), int(0)
     for r in range(count):
         pair, inside = contacts.body[r], contacts.inside[r]
-        if may_move(motion, pair[0]) and may_move(motion, pair[1]) and (inside & NEAR) != 0 and (inside & (skip | bit)) == 0:
-            i, k = groups.of_body[pair[0]], groups.of_body[pair[1]]
-            if i >= 0 and k >= 0:
+        if pair[0] >= 0 and pair[1] >= 0 and (inside & (skip | bit)) == 0:
+            ends = islands_of(groups, contacts, motion, r)
+            if ends[0] >= 0 and ends[1] >= 0:
                 if pair[0] != before[0] or pair[1] != before[1]:
-                    decided = join(groups, i, k)
+                    decided = join(groups, ends[0], ends[1], groups.open[ends[0]])
                     before = pair
-                if decided != 0:
+                if decided != 0 and bit != 0:
                     contacts.inside[r] = inside | bit
 
 
 @wp.func
-def number_groups(groups: Groups, islands: Islands):
-    """Give every group a number and a range of nodes, and put its bodies and joints there."""
+def find_wholes(groups: Groups, contacts: BodyContacts, motion: BodyMotion, count: int, again: int):
+    """Which islands are part of something that touches and may be one group: all that touches, if it does not cost too much."""
+    for i in range(groups.root.shape[0]):
+        groups.open[i] = wp.where(groups.whole > 0, 0, 1)
+    if groups.whole > 0:
+        part_islands(groups)
+        join_rows(groups, contacts, motion, count, 0, 0)
+        for i in range(groups.root.shape[0]):
+            root = root_of(groups, i)
+            fails = int(0)
+            if again != 0:
+                fails = groups.failed[groups.group[root]]
+            if groups.nodes[root] > groups.whole or fails != 0:
+                groups.open[i] = 1
+
+
+@wp.func
+def find_open_groups(groups: Groups, contacts: BodyContacts, motion: BodyMotion, count: int):
+    """Groups that rows lead out of; rows within others are within groups of both groupings."""
+    for r in range(count):
+        if (contacts.inside[r] & 1) == 0:
+            ends = islands_of(groups, contacts, motion, r)
+            for side in range(2):
+                if ends[side] >= 0:
+                    groups.open[root_of(groups, ends[side])] = 2
+    for i in range(groups.root.shape[0]):
+        if groups.open[root_of(groups, i)] == 2:
+            groups.open[i] = 2
+    for r in range(count):
+        if (contacts.inside[r] & BOTH) == 1:
+            ends = islands_of(groups, contacts, motion, r)
+            if ends[0] >= 0 and groups.open[wp.max(ends[0], 0)] != 2:
+                contacts.inside[r] = contacts.inside[r] | BOTH
+
+
+@wp.func
+def number_groups(groups: Groups, islands: Islands, least: int):
+    """Give every group a number and a range of nodes, and put its bodies and joints there; if it is as open as ``least``."""
     count, total = int(0), int(0)
     for i in range(groups.root.shape[0]):
         root = root_of(groups, i)
-        if root == i:
-            groups.group[i] = count
+        used = groups.open[i] >= least
+        if root == i and used:
+            if least == 0:
+                groups.group[i] = count
             islands.first[count] = total
             groups.edges[i] = total  # from here on: where the next node goes
             total += groups.nodes[i]
@@ -186,250 +270,52 @@ def number_groups(groups: Groups, islands: Islands):
         at = 1 * groups.edges[root]
         for n in range(groups.first[i], groups.first[i + 1]):
             node = groups.item[n]
-            islands.item[at] = node
+            if used:
+                islands.item[at] = node
             if node >= 0:
-                islands.node_of_body[node] = at
+                islands.node_of_body[node] = wp.where(used, at, -1)
             at += 1
         groups.edges[root] = at
     islands.first[count] = total
     islands.count[0] = count
+    for n in range(total, islands.place.shape[0]):
+        islands.place[n] = 0  # nothing is known of it in the next step
+
+
+@wp.func
+def forget_groups(groups: Groups, contacts: BodyContacts, motion: BodyMotion, count: int):
+    """Before groups are formed again: what the rows know of them."""
+    for r in range(count):
+        pair = contacts.body[r]
+        if may_move(motion, pair[0]) and may_move(motion, pair[1]):
+            contacts.inside[r] = contacts.inside[r] & NEAR
 
 
 @wp.kernel(enable_backward=False)
 def form_groups(
-    work: Work, rows: RigidRows, motion: BodyMotion, groups: Groups, contacts: BodyContacts, first: Islands, second: Islands
+    work: Work, rows: RigidRows, motion: BodyMotion, again: int, groups: Groups, contacts: BodyContacts, first: Islands, second: Islands
 ):  # fmt: skip
-    """Both groupings; one thread, so that they do not depend on who is quicker."""
+    """Both groupings; one thread, so that they do not depend on who is quicker. ``again`` if a group costs too much."""
     one = first_item(work, wp.tid())
+    last = groups.failed.shape[0] - 1
     while one >= 0:
-        count = live_count(rows)
-        for grouping in range(2):
-            for i in range(groups.root.shape[0]):
-                groups.root[i] = i
-                groups.nodes[i] = groups.first[i + 1] - groups.first[i]
-                groups.edges[i] = groups.edge[i]
-            if grouping == 0:
-                join_rows(groups, contacts, motion, count, 1, 0)
-                number_groups(groups, first)
-            else:
-                join_rows(groups, contacts, motion, count, 2, 1)
-                join_rows(groups, contacts, motion, count, 2, 0)
-                number_groups(groups, second)
+        if again == 0 or groups.failed[last] != 0:
+            count = live_count(rows)
+            if again != 0:
+                forget_groups(groups, contacts, motion, count)
+            find_wholes(groups, contacts, motion, count, again)
+            part_islands(groups)
+            join_rows(groups, contacts, motion, count, 1, 0)
+            find_open_groups(groups, contacts, motion, count)
+            number_groups(groups, first, 0)
+            part_islands(groups)
+            join_rows(groups, contacts, motion, count, 2, 1)
+            join_rows(groups, contacts, motion, count, 2, 0)
+            number_groups(groups, second, 2)
+            for k in range(groups.failed.shape[0] - 1):
+                groups.failed[k] = 0
+            groups.failed[last] = again
         one = next_item(work, one)
-
-
-# The graph of a group as bits: of every node those it still couples with.
-_ORDER = """
-    typedef unsigned long long word_t;
-    struct bits_t { word_t low, high; };
-    wp::int32 items[128], order[128], place[128];
-    bits_t around[128], later[128];
-    auto n = last - first;
-    auto joints = child_block.shape[0];
-    auto has = [](const bits_t& x, wp::int32 k) { return k < 64 ? (x.low >> k) & 1 : (x.high >> (k - 64)) & 1; };
-    auto put = [](bits_t& x, wp::int32 k) { if (k < 64) x.low |= word_t(1) << k; else x.high |= word_t(1) << (k - 64); };
-    auto drop = [](bits_t& x, wp::int32 k) { if (k < 64) x.low &= ~(word_t(1) << k); else x.high &= ~(word_t(1) << (k - 64)); };
-    auto count = [](word_t x) {
-        x -= (x >> 1) & 0x5555555555555555ull;
-        x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
-        return wp::int32((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull) >> 56);
-    };
-    auto both = [&](const bits_t& x, const bits_t& y) { return count(x.low & y.low) + count(x.high & y.high); };
-    auto below = [&](const bits_t& x, wp::int32 k) {
-        if (k < 64) return count(x.low & ((word_t(1) << k) - 1));
-        return count(x.low) + count(x.high & ((word_t(1) << (k - 64)) - 1));
-    };
-    auto local = [&](wp::int32 b) {
-        if (b < 0) return wp::int32(-1);
-        auto m = node_of_body.data[b] - first;
-        return m >= 0 && m < n && items[m] == b ? m : wp::int32(-1);
-    };
-    for (auto l = 0; l < n; l++) { items[l] = item.data[first + l]; around[l] = bits_t{0, 0}; }
-    auto couple = [&](wp::int32 l, wp::int32 m) { if (m >= 0 && m != l) { put(around[l], m); put(around[m], l); } };
-    bits_t ready = {0, 0}, alive = {0, 0};
-    for (auto l = 0; l < n; l++) {
-        put(alive, l);
-        auto node = items[l];
-        if (node < -joints) {
-            for (auto k = 0; k < 4; k++) couple(l, local(mimic_body.data[4 * (-1 - node - joints) + k]));
-            continue;
-        }
-        if (node < 0) {
-            couple(l, local(child.data[-1 - node]));
-            couple(l, local(parent.data[-1 - node]));
-            continue;
-        }
-        put(ready, l);
-        for (auto k = contact.data[node]; k < contact.data[node + 1]; k++) {
-            auto r = contact_row.data[k];
-            auto pair = pair_of_row.data[r];
-            if (inside.data[r] & part) couple(l, local(pair.c[0] == node ? pair.c[1] : pair.c[0]));
-        }
-    }
-    for (auto k = 0; k < n; k++) {
-        wp::int32 best = -1, least = 1000;
-        for (auto l = 0; l < n; l++) {
-            if (!has(alive, l) || !has(ready, l)) continue;
-            auto degree = items[l] < 0 ? -1 : both(around[l], alive);
-            if (degree < least) { least = degree; best = l; }
-        }
-        for (auto l = 0; best < 0 && l < n; l++) if (has(alive, l)) best = l;
-        drop(alive, best);
-        bits_t left = {around[best].low & alive.low, around[best].high & alive.high};
-        later[k] = left;
-        order[k] = best;
-        place[best] = k;
-        for (auto l = 0; l < n; l++)
-            if (has(left, l)) {
-                around[l].low |= left.low;
-                around[l].high |= left.high;
-                drop(around[l], l);
-                if (items[best] >= 0 && items[l] < 0) put(ready, l);
-            }
-    }
-    auto e = blocks_per_node * first, t = pairs_per_node * first;
-    for (auto k = 0; k < n; k++) {
-        bits_t rows = {0, 0};
-        for (auto l = 0; l < n; l++) if (has(later[k], l)) put(rows, place[l]);
-        later[k] = rows;
-        block.data[first + k] = e;
-        for (auto m = 0; m < n; m++) if (has(rows, m)) row.data[e++] = first + m;
-        block_end.data[first + k] = e;
-    }
-    auto block_of = [&](wp::int32 a, wp::int32 b) { return block.data[first + a] + below(later[a], b); };
-    for (auto k = 0; k < n; k++) {
-        pair.data[first + k] = t;
-        for (auto f = block.data[first + k]; f < block_end.data[first + k]; f++)
-            for (auto g = block.data[first + k]; g < f; g++)
-                target.data[t++] = block_of(row.data[g] - first, row.data[f] - first);
-        auto node = items[order[k]];
-        item.data[first + k] = node;
-        if (node >= 0) node_of_body.data[node] = first + k;
-    }
-    for (auto k = 0; k < n; k++) {
-        auto node = item.data[first + k];
-        if (node >= 0) continue;
-        auto start = [&](wp::int32 b) {
-            auto m = b < 0 ? -1 : node_of_body.data[b] - first;
-            if (m < 0 || m >= n || item.data[first + m] != b) return wp::int32(-1);
-            return m < k ? block_of(m, k) : -2 - block_of(k, m);
-        };
-        if (node < -joints) {
-            for (auto end = 4 * (-1 - node - joints), last_end = end + 4; end < last_end; end++)
-                mimic_block.data[end] = start(mimic_body.data[end]);
-        } else {
-            child_block.data[-1 - node] = start(child.data[-1 - node]);
-            parent_block.data[-1 - node] = start(parent.data[-1 - node]);
-        }
-    }
-    return 0;
-"""
-
-
-@wp.func_native(_ORDER)
-def order_group(
-    first: int,
-    last: int,
-    part: int,
-    blocks_per_node: int,
-    pairs_per_node: int,
-    child: wp.array(dtype=wp.int32),
-    parent: wp.array(dtype=wp.int32),
-    mimic_body: wp.array(dtype=wp.int32),
-    contact: wp.array(dtype=wp.int32),
-    contact_row: wp.array(dtype=wp.int32),
-    pair_of_row: wp.array(dtype=wp.vec2i),
-    inside: wp.array(dtype=wp.int32),
-    item: wp.array(dtype=wp.int32),
-    node_of_body: wp.array(dtype=wp.int32),
-    block: wp.array(dtype=wp.int32),
-    block_end: wp.array(dtype=wp.int32),
-    row: wp.array(dtype=wp.int32),
-    pair: wp.array(dtype=wp.int32),
-    target: wp.array(dtype=wp.int32),
-    child_block: wp.array(dtype=wp.int32),
-    parent_block: wp.array(dtype=wp.int32),
-    mimic_block: wp.array(dtype=wp.int32),
-) -> int:
-    """Put the nodes ``first ... last`` of a group in the order of least degree, a joint right after its first body, and list its blocks."""
-
-
-@wp.func
-def place_in(known: Islands, contacts: BodyContacts, islands: Islands, first: int, last: int):
-    """Where a group begins in the first grouping, if it is the same there, else -1.
-
-    A group that no row connects to others comes of the same rows in both groupings. Its first node is a body: joints follow.
-    """
-    start = int(-1)
-    for n in range(first, last):
-        b = islands.item[n]
-        if b >= 0:
-            if contacts.lone[b] != 0:
-                at = known.node_of_body[b]
-                start = wp.where(start < 0, at, wp.min(start, at))
-    return start
-
-
-@wp.func
-def moved_block(block: int, by: int):
-    """A block of an end, or -2 minus one that is transposed, or -1 for none."""
-    return wp.where(block >= 0, block + by, wp.where(block == -1, -1, block - by))
-
-
-@wp.func
-def copy_ends(known: Islands, islands: Islands, j: int, by: int):
-    """The blocks of a joint or, beyond the joints, a mimic."""
-    count = islands.child.shape[0]
-    if j < count:
-        islands.child[j] = moved_block(known.child[j], by)
-        islands.parent[j] = moved_block(known.parent[j], by)
-    else:
-        for e in range(4 * (j - count), 4 * (j - count) + 4):
-            islands.mimic[e] = moved_block(known.mimic[e], by)
-
-
-@wp.func
-def copy_group(known: Islands, islands: Islands, start: int, first: int, last: int, blocks: int, pairs: int):
-    """The elimination of a group, which begins at ``start`` in another grouping."""
-    by = first - start
-    for n in range(first, last):
-        m = n - by
-        item, e, end, t = known.item[m], known.block[m], known.block_end[m], known.pair[m]
-        islands.item[n] = item
-        islands.block[n] = e + blocks * by
-        islands.block_end[n] = end + blocks * by
-        islands.pair[n] = t + pairs * by
-        for k in range(e, end):
-            islands.row[k + blocks * by] = known.row[k] + by
-        for k in range(t, t + (end - e) * (end - e - 1) // 2):
-            islands.target[k + pairs * by] = known.target[k] + blocks * by
-        if item >= 0:
-            islands.node_of_body[item] = n
-        else:
-            copy_ends(known, islands, -1 - item, blocks * by)
-
-
-@wp.kernel(enable_backward=False)
-def order_groups(
-    work: Work, joints: Joints, mimics: Mimics, contacts: BodyContacts, part: int, blocks: int, pairs: int, known: Islands,
-    islands: Islands,
-):  # fmt: skip
-    """The elimination of every group of a grouping; in the second one, of lone groups as in the first, which are ``known``."""
-    k = first_item(work, wp.tid())
-    while k >= 0:
-        if k < islands.count[0]:
-            first, last, start = islands.first[k], islands.first[k + 1], int(-1)
-            if part == 2:
-                start = place_in(known, contacts, islands, first, last)
-            if start >= 0:
-                copy_group(known, islands, start, first, last, blocks, pairs)
-            else:
-                order_group(
-                    first, last, part, blocks, pairs, joints.child, joints.parent, mimics.body, contacts.first, contacts.row,
-                    contacts.body, contacts.inside, islands.item, islands.node_of_body, islands.block, islands.block_end, islands.row,
-                    islands.pair, islands.target, islands.child, islands.parent, islands.mimic,
-                )  # fmt: skip
-        k = next_item(work, k)
 
 
 @wp.kernel(enable_backward=False)

@@ -290,12 +290,7 @@ def weigh_contacts(
             lever = wp.where(contacts.body[r][0] == b, contacts.lever0[r], contacts.lever1[r])
             fast = wp.max(fast, wp.length(point_velocity(motion, b, lever)))
         contacts.fast[b] = fast
-        if (
-            motion.moves[b] != 0
-            and jointed[b] == 0
-            and motion.stiffening[b][0, 0] == 0.0
-            and contacts.first[b + 1] > contacts.first[b]
-        ):
+        if motion.moves[b] != 0 and jointed[b] == 0 and motion.pushed[b] == 0 and contacts.first[b + 1] > contacts.first[b]:
             g = gravity[wp.where(bodies.world[b] < 0, gravity.shape[0] - 1, bodies.world[b])]
             force, moment, size = bodies.mass[b] * g, wp.vec3(0.0), float(0.0)
             for k in range(contacts.first[b], contacts.first[b + 1]):
@@ -347,7 +342,7 @@ def rests(contacts: BodyContacts, motion: BodyMotion, r: int):
     pair, still = contacts.body[r], int(1)
     for side in range(2):
         if may_move(motion, pair[side]):
-            if contacts.whole[pair[side]] != RESTS:
+            if contacts.whole[pair[side]] < RESTS:
                 still = 0
     return still != 0
 
@@ -448,7 +443,7 @@ def tame_groups(
             for n in range(islands.first[k], islands.first[k + 1]):
                 b = islands.item[n]
                 if b >= 0:
-                    free = wp.min(free, wp.where(jointed[b] != 0 or motion.stiffening[b][0, 0] > 0.0, 0, 1))
+                    free = wp.min(free, wp.where(jointed[b] != 0 or motion.pushed[b] != 0, 0, 1))
                     most = wp.max(most, FASTER * dt * speed_at(motion, contacts, b, dt))
             if free != 0:
                 for n in range(islands.first[k], islands.first[k + 1]):

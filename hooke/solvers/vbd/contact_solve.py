@@ -2,28 +2,35 @@
 
 import warp as wp
 
-from hooke.math.blocks import add_block
+from hooke.math.blocks import add_point_block
 from hooke.solvers.vbd.body_contacts import (
     RESTS,
+    SLIDING,
+    STILL,
     BodyContacts,
     ContactOptions,
-    contact_block,
-    contact_stiffness,
     follow_force,
     may_move,
 )
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
-__all__ = ["WHOLE", "contacts_of", "couple_contacts", "follow_contacts", "is_settled"]
+__all__ = ["WHOLE", "couple_contacts", "follow_contacts", "is_settled", "load_contacts"]
 
 WHOLE = wp.constant(1)
 
 
 @wp.func
-def contacts_of(contacts: BodyContacts, b: int, part: int):
-    """What contacts add to the equations of a body: a wrench and stiffness; that of rows between groups counts twice."""
-    wrench, matrix = wp.spatial_vector(), wp.spatial_matrix()
+def stiffnesses_of(contacts: BodyContacts, r: int):
+    """Along the normal of a row, across it, and in the direction in which it slides."""
+    across = contacts.across[r]
+    return wp.vec3(contacts.along[r], across, wp.where(contacts.state[r] == SLIDING, contacts.drag[r], across))
+
+
+@wp.func
+def load_contacts(islands: Islands, contacts: BodyContacts, n: int, b: int, part: int):
+    """Add what contacts add to the equations of body ``b``, node ``n``; the stiffness of rows between groups counts twice."""
+    wrench = wp.spatial_vector()
     for k in range(contacts.first[b], contacts.first[b + 1]):
         r = contacts.row[k]
         if contacts.along[r] > 0.0:
@@ -33,8 +40,9 @@ def contacts_of(contacts: BodyContacts, b: int, part: int):
             t = wp.cross(lever, f)
             wrench += wp.spatial_vector(f[0], f[1], f[2], t[0], t[1], t[2])
             share = wp.where((contacts.inside[r] & part) != 0, 1.0, 2.0)
-            matrix += contact_block(share * contact_stiffness(contacts, r), lever, lever)
-    return wrench, matrix
+            stiffness = stiffnesses_of(contacts, r)
+            add_point_block(n, share, lever, lever, contacts.normal[r], contacts.slide[r], stiffness, islands.diagonal)
+    return wrench
 
 
 @wp.func
@@ -50,17 +58,16 @@ def block_between(islands: Islands, a: int, b: int):
 @wp.func
 def couple_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion, n: int, b: int, part: int):
     """The blocks between a body and those that it touches as body 1, within the group."""
-    for k in range(contacts.first[b], contacts.first[b + 1]):
-        r = contacts.row[k]
+    for c in range(contacts.first[b], contacts.first[b + 1]):
+        r = contacts.row[c]
         pair = contacts.body[r]
         if contacts.along[r] > 0.0 and (contacts.inside[r] & part) != 0 and pair[1] == b and may_move(motion, pair[0]):
-            other, stiffness = islands.node_of_body[pair[0]], -contact_stiffness(contacts, r)
+            other, k = islands.node_of_body[pair[0]], stiffnesses_of(contacts, r)
+            l0, l1, normal, slide = contacts.lever0[r], contacts.lever1[r], contacts.normal[r], contacts.slide[r]
             if other < n:
-                block = contact_block(stiffness, contacts.lever0[r], contacts.lever1[r])
-                add_block(block_between(islands, other, n), block, islands.lower)
+                add_point_block(block_between(islands, other, n), -1.0, l0, l1, normal, slide, k, islands.lower)
             else:
-                block = contact_block(stiffness, contacts.lever1[r], contacts.lever0[r])
-                add_block(block_between(islands, n, other), block, islands.lower)
+                add_point_block(block_between(islands, n, other), -1.0, l1, l0, normal, slide, k, islands.lower)
 
 
 @wp.func
@@ -71,16 +78,17 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
     Before that the forces are those of a guess of what touches, and multipliers that follow them swing; so do those that follow the
     forces between groups, which one solve does not settle. Whether they did.
     """
-    changed = int(0)
-    for n in range(first, last):
-        b = islands.item[n]
+    changed, at = int(0), int(first)
+    while at < last and changed == 0:
+        b = islands.item[at]
         if b >= 0:
-            changed = changed | (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
+            changed = (1 - contacts.lone[b]) | wp.where(contacts.whole[b] == 0, 1, 0)
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 changed = changed | contacts.changed[r]
                 if (contacts.inside[r] & part) == 0 and contacts.along[r] > 0.0:
                     changed = 1
+        at += 1
     if changed == 0:
         for n in range(first, last):
             b = islands.item[n]
@@ -94,16 +102,38 @@ def follow_contacts(islands: Islands, contacts: BodyContacts, motion: BodyMotion
 
 
 @wp.func
-def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int):
-    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since."""
-    settled = int(1)
-    for n in range(first, last):
+def all_still(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int):
+    """Whether a group is known to be settled, and particles do not act on it."""
+    n = int(first)
+    while n < last:
         b = islands.item[n]
         if b >= 0:
-            if contacts.whole[b] != RESTS or motion.stiffening[b][0, 0] > 0.0:  # particles go on moving
+            if contacts.whole[b] != STILL or motion.pushed[b] != 0:
+                return 0
+        n += 1
+    return 1
+
+
+@wp.func
+def is_settled(islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, lone: int):
+    """Whether the last solve of a lone group has hardly moved it, and nothing has changed since; others do if ``lone`` are asked for."""
+    if all_still(islands, contacts, motion, first, last) != 0:
+        return 1
+    settled, at = int(1), int(first)
+    while at < last and settled != 0:
+        b = islands.item[at]
+        if b >= 0:
+            if lone != 0 and contacts.lone[b] == 0:
+                return 1
+            if contacts.whole[b] < RESTS or motion.pushed[b] != 0:  # particles go on moving
                 settled = 0
             else:
                 for k in range(contacts.first[b], contacts.first[b + 1]):
                     if contacts.changed[contacts.row[k]] != 0:
                         settled = 0
+        at += 1
+    if settled != 0:
+        for n in range(first, last):
+            if islands.item[n] >= 0:
+                contacts.whole[islands.item[n]] = STILL
     return settled

@@ -16,18 +16,19 @@ from hooke.execution.denormals import flush_denormals, restore_denormals
 from hooke.execution.work import Work, first_item, next_item
 from hooke.math.blocks import (
     Rows,
+    add_beside,
     add_to_block,
     clear_block,
     copy_block,
     eliminate_column,
-    store_block,
     store_diagonal,
+    store_inertia,
     substitute_back,
 )
 from hooke.model.tables import Bodies, Joints
 from hooke.solvers.vbd.body_contacts import RESTS, BodyContacts, ContactOptions
-from hooke.solvers.vbd.body_motion import BodyMotion, inertial_force, inertial_matrix, rotation_of, solve_columns, unit_again
-from hooke.solvers.vbd.contact_solve import WHOLE, contacts_of, couple_contacts, follow_contacts, is_settled
+from hooke.solvers.vbd.body_motion import BodyMotion, inertia_now, inertial_force, rotation_of, solve_columns, unit_again
+from hooke.solvers.vbd.contact_solve import WHOLE, couple_contacts, follow_contacts, is_settled, load_contacts
 from hooke.solvers.vbd.islands import Islands
 from hooke.solvers.vbd.joint_frames import JointMemory
 from hooke.solvers.vbd.joint_rows import JointRows
@@ -42,10 +43,14 @@ CALM, ROUNDING, SMALLEST = wp.constant(1.0e-4), wp.constant(1.0e-6), wp.constant
 
 @wp.struct
 class Turn:
-    """What an iteration is about: the time step, the grouping, 0 without contacts, and whether it is the last."""
+    """What an iteration is about: the time step, the grouping, 0 without contacts, whether only lone groups are solved, its number, and
+    whether it is the last.
+    """
 
     dt: wp.float32
     part: wp.int32
+    lone: wp.int32
+    number: wp.int32
     last: wp.int32
 
 
@@ -69,20 +74,21 @@ def ends_of(islands: Islands, rows: JointRows, b: int):
 def load_body(islands: Islands, bodies: Bodies, motion: BodyMotion, rows: JointRows, contacts: BodyContacts, n: int, b: int,
               turn: Turn):  # fmt: skip
     """The equations of a body; one that has stopped to be dynamic stays."""
-    matrix, force = wp.identity(n=6, dtype=wp.float32), wp.spatial_vector()
-    if motion.moves[b] != 0:
+    if motion.moves[b] == 0:
+        store_inertia(n, 1.0, wp.identity(n=3, dtype=wp.float32), wp.spatial_vector(), islands.diagonal)
+        islands.gradient[n] = wp.spatial_vector()
+    else:
         force, stiffness = ends_of(islands, rows, b)
         force += inertial_force(bodies, motion, b, turn.dt) + motion.pull[b]
-        matrix = inertial_matrix(bodies, motion, b, turn.dt) + motion.stiffening[b]
-        for i in range(3):
-            for k in range(3):
-                matrix[3 + i, 3 + k] += stiffness[i, k]
+        stiffness += inertia_now(motion, b, turn.dt)
+        store_inertia(n, bodies.mass[b] / (turn.dt * turn.dt), stiffness, force, islands.diagonal)
+        if motion.pushed[b] != 0:
+            add_to_block(n, motion.stiffening[b], islands.diagonal)
         if turn.part != 0:
-            wrench, touch = contacts_of(contacts, b, turn.part)
+            wrench = load_contacts(islands, contacts, n, b, turn.part)
+            add_beside(n, wrench, islands.diagonal)
             force += wrench
-            matrix += touch
-    islands.gradient[n] = force
-    store_block(n, matrix, force, islands.diagonal)
+        islands.gradient[n] = force
 
 
 @wp.func
@@ -134,7 +140,7 @@ def load_mimic(islands: Islands, motion: BodyMotion, mimics: Mimics, m: int):
         b, block = mimics.body[e], islands.mimic[e]
         load_end(islands, motion, b, block, mimics.rates, e, block >= 0)
         if block != -1 and motion.moves[wp.max(b, 0)] != 0:
-            add_to_block(islands.node_of_body[b], wp.mat33(), wrench_on(mimics, e, mimics.multiplier[m]), islands.diagonal)
+            add_beside(islands.node_of_body[b], wrench_on(mimics, e, mimics.multiplier[m]), islands.diagonal)
 
 
 @wp.func
@@ -158,12 +164,9 @@ def take_efforts(rows: JointRows, memory: JointMemory, j: int, nu: wp.spatial_ve
 @wp.func
 def clear_island(islands: Islands, k: int):
     """Zeros in the blocks of an island that nothing writes before others add to them."""
-    if islands.fill.shape[0] > 0:
-        for e in range(islands.first_fill[k], islands.first_fill[k + 1]):
-            clear_block(islands.fill[e], islands.lower)
-    else:
-        for e in range(islands.block[islands.first[k]], islands.block_end[islands.first[k + 1] - 1]):
-            clear_block(e, islands.lower)
+    n = islands.first[k]
+    for e in range(islands.block[n], islands.fill_end[n]):
+        clear_block(islands.fill[e], islands.lower)
 
 
 @wp.func
@@ -194,7 +197,9 @@ def eliminate(islands: Islands, first: int, last: int):
 
 @wp.func
 def solve_back(islands: Islands, n: int):
-    substitute_back(n, islands.block[n], islands.block_end[n], islands.row, islands.item, islands.scaled, islands.solution)
+    substitute_back(
+        n, islands.block[n], islands.block_end[n], islands.row, islands.item, islands.lower, islands.scaled, islands.solution
+    )
 
 
 @wp.func
@@ -255,7 +260,8 @@ def finish_group(islands: Islands, rows: JointRows, contacts: BodyContacts, moti
     if followed == 0:
         curvature = curvature_along(islands, rows, mimics, first, last)
         fraction = step_fraction(islands, contacts, motion, first, last, turn.part, curvature)
-    keep_loads(islands, contacts, motion, first, last, turn.part, fraction, turn.last)
+    if followed != 0 or fraction != 1.0 or turn.last != 0:
+        keep_loads(islands, contacts, motion, first, last, turn.part, fraction, turn.last)
     size = move_group(islands, motion, first, last, fraction)
     state = wp.where(fraction == 1.0, WHOLE, 0)
     if followed != 0 and size <= 1.0:
@@ -280,10 +286,11 @@ def solve_islands(
             first, last = islands.first[k], islands.first[k + 1]
             settled, followed = int(0), int(0)
             if turn.part != 0:
-                settled = is_settled(islands, contacts, motion, first, last)
+                settled = is_settled(islands, contacts, motion, first, last, turn.lone)
                 if settled == 0:
                     followed = follow_contacts(islands, contacts, motion, options, first, last, turn.part, turn.dt)
             if settled == 0:
+                motion.busy[turn.number % 2] = 1
                 clear_island(islands, k)
                 for n in range(first, last):
                     load_node(islands, bodies, motion, rows, mimics, contacts, n, turn)

@@ -29,9 +29,13 @@ class Islands:
     block_end[n]``, each with the node of its row, and ``target`` from ``pair[n]`` on names the blocks that they fill in; the blocks of
     an island follow each other. ``node_of_body`` is -1 of a body in none of them. ``child`` and ``parent`` are the blocks that the rows
     of a joint start in, -1 without one; negative numbers below that, -2 - block, stand for a transposed one; ``mimic`` are the same for
-    the four ends of every mimic. The other blocks of island ``k``, which elimination fills in, are ``fill`` from ``first_fill[k]`` to
-    ``first_fill[k + 1]``; where ``fill`` is empty, they may be any. Body ``b`` is in the ends of joints ``end`` from ``first_end[b]`` to
+    the four ends of every mimic. The other blocks of an island with the first node n are ``fill`` from ``block[n]`` to ``fill_end[n]``.
+    Body ``b`` is in the ends of joints ``end`` from ``first_end[b]`` to
     ``first_end[b + 1]``, 2 j of a child and 2 j + 1 of a parent.
+
+    Of islands that are made anew in every step, ``given`` are the nodes as they came in the step before, ``around`` the bits of their
+    neighbours (:mod:`hooke.solvers.vbd.elimination_order`), and ``order`` what was found for them; ``place`` is the number of nodes at
+    the first of an island, and minus the place within it at the others.
     """
 
     count: wp.array(dtype=wp.int32)
@@ -45,9 +49,13 @@ class Islands:
     child: wp.array(dtype=wp.int32)
     parent: wp.array(dtype=wp.int32)
     mimic: wp.array(dtype=wp.int32)
-    first_fill: wp.array(dtype=wp.int32)
     fill: wp.array(dtype=wp.int32)
+    fill_end: wp.array(dtype=wp.int32)
     node_of_body: wp.array(dtype=wp.int32)
+    given: wp.array(dtype=wp.int32)
+    around: wp.array(dtype=wp.uint64)
+    order: wp.array(dtype=wp.int32)
+    place: wp.array(dtype=wp.int32)
     first_end: wp.array(dtype=wp.int32)
     end: wp.array(dtype=wp.int32)
     diagonal: wp.array(dtype=Rows)
@@ -140,7 +148,7 @@ def make_islands(
         for b in ends[j]:
             joints_of.setdefault(b, []).append(j)
     groups = find_islands(moves, ends.values())
-    starts, rest = ("first", "block", "pair", "first_fill"), ("item", "row", "target", "fill")
+    starts, rest = ("first", "block", "pair"), ("item", "row", "target", "fill", "fill_end")
     lists: dict[str, list[int]] = {**{name: [0] for name in starts}, **{name: [] for name in rest}}
     start_block = {"child": np.full(len(parent), -1, np.int32), "parent": np.full(len(parent), -1, np.int32)}
     start_block["mimic"] = np.full(4 * len(mimics), -1, np.int32)
@@ -195,6 +203,7 @@ def _append_island(
                 block = block_of[min(b, n), max(b, n)]
                 start_block[end][index] = block if b < n else -2 - block
                 filled.discard(block)
-    lists["fill"] += sorted(filled)
-    lists["first_fill"].append(len(lists["fill"]))
+    start = lists["block"][base]
+    lists["fill_end"] += [start + len(filled)] * len(order)
+    lists["fill"] += [*sorted(filled), *[-1] * (len(block_of) - len(filled))]
     lists["first"].append(len(lists["item"]))

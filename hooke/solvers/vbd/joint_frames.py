@@ -15,7 +15,7 @@ from hooke.solvers.vbd.body_motion import BodyMotion, turned, unit_again
 
 __all__ = [
     "HARD", "JointInputs", "JointMemory", "JointOptions", "JointPose", "acts", "begin_joint", "freedoms", "is_structural", "joint_pose",
-    "material_dof", "rows_of", "six", "slot", "structure", "wrench_of",
+    "material_dof", "may_act", "rows_of", "six", "slot", "structure", "wrench_of",
 ]  # fmt: skip
 
 HARD = wp.constant(1.0e5)  # of masses over dt^2, see docs/decisions/0019-rigid.md
@@ -251,10 +251,15 @@ def material_dof(place: Place, i: int):
 
 
 @wp.func
+def may_act(code: int):
+    """Whether a kind of joint holds anything."""
+    return (not is_at_com(code)) or is_elastic(code) or is_one_sided(code)
+
+
+@wp.func
 def acts(joints: Joints, code: int, place: Place, pose: JointPose, j: int):
     """Whether a joint has rows at all."""
-    bound = (not is_at_com(code)) or is_elastic(code) or is_one_sided(code)
-    return joints.enabled[j] and pose.joined != 0 and bound
+    return joints.enabled[j] and pose.joined != 0 and may_act(code)
 
 
 @wp.func

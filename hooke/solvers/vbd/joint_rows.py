@@ -48,6 +48,7 @@ from hooke.solvers.vbd.joint_frames import (
     is_structural,
     joint_pose,
     material_dof,
+    may_act,
     rows_of,
     six,
     slot,
@@ -195,13 +196,15 @@ def begin_joints(
 
 @wp.func
 def stiffening(f: wp.vec3, r: wp.vec3, lengths: float):
-    """G of (2) as (|f||r| + f . r)/2 1 - u u^T / (4 |f||r|) with u = |f| r + |r| f; ``lengths`` is |f|."""
-    g, size = wp.mat33(), wp.length(r)
+    """G of (2) as (|f||r| + f . r)/2 1 - u u^T / (4 |f||r|) with u = |f| r + |r| f; ``lengths`` is |f|.
+
+    Without a branch: a matrix that one of two branches writes waits on its way through memory.
+    """
+    size = wp.length(r)
     product = size * lengths
-    if product > 1.0e-30:
-        u = lengths * r + size * f
-        g = (0.5 * (product + wp.dot(f, r))) * wp.identity(n=3, dtype=wp.float32) - wp.outer((0.25 / product) * u, u)
-    return g
+    u = lengths * r + size * f
+    less = wp.where(product > 1.0e-30, 0.25 / wp.max(product, 1.0e-30), 0.0)
+    return (0.5 * (product + wp.dot(f, r))) * wp.identity(n=3, dtype=wp.float32) - wp.outer(less * u, u)
 
 
 @wp.func
@@ -434,39 +437,40 @@ def linearise_joints(
     state = flush_denormals()
     j = first_item(work, wp.tid())
     while j >= 0:
-        code, place = joints.type[j], joint_place(inputs.layout, j)
-        pose = joint_pose(joints, motion, memory, j, False)
-        alive = acts(joints, code, place, pose, j)
-        c, across, turn = structure(code, place, dofs, inputs, pose, j)
-        k, rate, bends = wp.spatial_vector(), wp.spatial_vector(), BendRows()
-        if alive and not is_one_sided(code):
-            if number > 0 and (options.beta[0] > 0.0 or options.beta[1] > 0.0):
-                ramp_penalties(options, dofs, inputs, memory, code, place, pose, j, c)
-            k = 1.0 * memory.penalty[j]
-            rate = damping_rates(options, dofs, code, place, dt)
-            bends = bend_rows(dofs, inputs, memory, code, place, j, k, c, turn, dt)
-            now = 1.0 * memory.now[j]
-            for i in range(6):
-                if is_structural(code, place, i):
-                    now[i] = c[i]
-            memory.now[j] = now
-        if bends.acts != 0:
-            turn = bends.moment
-        lives = store_structure(options, inputs, memory, j, bends, k, rate, c, rows)
-        to_world = wp.transpose(wp.quat_to_matrix(pose.axes))
-        forces = wp.diag(wp.spatial_top(lives)) * across * to_world
-        moments = wp.diag(wp.spatial_bottom(lives)) * turn * to_world
-        store_wrenches(rows, pose, j, forces, moments)
-        sums, base = Sums(), 1.0 * memory.multiplier[j]
-        sums.f = wp.transpose(forces) * wp.spatial_top(base)
-        sums.t = wp.transpose(moments) * wp.spatial_bottom(base)
-        sums.tension = wp.transpose(forces) * wp.spatial_top(memory.effort[j])
-        if alive and not is_elastic(code) and place.linear + place.angular > 0:
-            sums = linearise_freedoms(dofs, inputs, memory, code, place, pose, j, sums, number, dt, rows)
-        rows.load[2 * j] = six(sums.f, wp.cross(pose.on_child, sums.f) + sums.t)
-        rows.load[2 * j + 1] = -six(sums.f, wp.cross(pose.on_parent, sums.f) + sums.t)
-        tension = wp.length(sums.tension)
-        rows.stiffen[2 * j] = stiffening(sums.tension, pose.on_child, tension)
-        rows.stiffen[2 * j + 1] = stiffening(-sums.tension, pose.on_parent, tension)
+        if may_act(joints.type[j]):  # rows of others stay empty
+            code, place = joints.type[j], joint_place(inputs.layout, j)
+            pose = joint_pose(joints, motion, memory, j, False)
+            alive = acts(joints, code, place, pose, j)
+            c, across, turn = structure(code, place, dofs, inputs, pose, j)
+            k, rate, bends = wp.spatial_vector(), wp.spatial_vector(), BendRows()
+            if alive and not is_one_sided(code):
+                if number > 0 and (options.beta[0] > 0.0 or options.beta[1] > 0.0):
+                    ramp_penalties(options, dofs, inputs, memory, code, place, pose, j, c)
+                k = 1.0 * memory.penalty[j]
+                rate = damping_rates(options, dofs, code, place, dt)
+                bends = bend_rows(dofs, inputs, memory, code, place, j, k, c, turn, dt)
+                now = 1.0 * memory.now[j]
+                for i in range(6):
+                    if is_structural(code, place, i):
+                        now[i] = c[i]
+                memory.now[j] = now
+            if bends.acts != 0:
+                turn = bends.moment
+            lives = store_structure(options, inputs, memory, j, bends, k, rate, c, rows)
+            to_world = wp.transpose(wp.quat_to_matrix(pose.axes))
+            forces = wp.diag(wp.spatial_top(lives)) * across * to_world
+            moments = wp.diag(wp.spatial_bottom(lives)) * turn * to_world
+            store_wrenches(rows, pose, j, forces, moments)
+            sums, base = Sums(), 1.0 * memory.multiplier[j]
+            sums.f = wp.transpose(forces) * wp.spatial_top(base)
+            sums.t = wp.transpose(moments) * wp.spatial_bottom(base)
+            sums.tension = wp.transpose(forces) * wp.spatial_top(memory.effort[j])
+            if alive and not is_elastic(code) and place.linear + place.angular > 0:
+                sums = linearise_freedoms(dofs, inputs, memory, code, place, pose, j, sums, number, dt, rows)
+            rows.load[2 * j] = six(sums.f, wp.cross(pose.on_child, sums.f) + sums.t)
+            rows.load[2 * j + 1] = -six(sums.f, wp.cross(pose.on_parent, sums.f) + sums.t)
+            tension = wp.length(sums.tension)
+            rows.stiffen[2 * j] = stiffening(sums.tension, pose.on_child, tension)
+            rows.stiffen[2 * j + 1] = stiffening(-sums.tension, pose.on_parent, tension)
         j = next_item(work, j)
     restore_denormals(state)

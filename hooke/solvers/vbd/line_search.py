@@ -11,7 +11,7 @@ which grows with a, phi being convex. The step ends where it is 0: this makes Ne
 
 import warp as wp
 
-from hooke.solvers.vbd.body_contacts import BodyContacts, cone_force, contact_stiffness, keep_load, may_move
+from hooke.solvers.vbd.body_contacts import BodyContacts, cone_force, keep_load, may_move, stiff_force
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.islands import Islands
 
@@ -58,7 +58,7 @@ def share_of(contacts: BodyContacts, r: int, part: int):
 def slope(
     islands: Islands, contacts: BodyContacts, motion: BodyMotion, first: int, last: int, part: int, curvature: float, a: float
 ):
-    """(1)."""
+    """(1); rows within the group are left with their forces there."""
     total = -curvature * (1.0 - a)
     for n in range(first, last):
         b = islands.item[n]
@@ -66,9 +66,12 @@ def slope(
             for k in range(contacts.first[b], contacts.first[b + 1]):
                 r = contacts.row[k]
                 if owns_row(contacts, motion, r, b, part):
-                    du = (a * share_of(contacts, r, part)) * step_of_row(islands, contacts, motion, r, first, last)
-                    model = contacts.push[r] - contact_stiffness(contacts, r) * du
-                    total += wp.dot(du, model - cone_force(contacts, r, du)) / wp.max(a * share_of(contacts, r, part), 1.0e-9)
+                    step = step_of_row(islands, contacts, motion, r, first, last)
+                    du = (a * share_of(contacts, r, part)) * step
+                    model, f = contacts.push[r] - stiff_force(contacts, r, du), cone_force(contacts, r, du)
+                    total += wp.dot(step, model - f)
+                    if (contacts.inside[r] & part) != 0:
+                        contacts.hoped[r] = f
     return total
 
 
@@ -98,7 +101,7 @@ def keep_loads(
     """Forces of the rows within a group as a solve leaves them; of the ``final`` one they are those of the step.
 
     What would follow from where the bodies are then is a multiple of what is left to solve. What bodies felt after a whole step are the
-    forces of the pieces; after less they are in balance with none.
+    forces of the pieces; after less they are in balance with none. After a whole step :func:`slope` has found the forces already.
     """
     for n in range(first, last):
         b = islands.item[n]
@@ -110,5 +113,5 @@ def keep_loads(
                     f = cone_force(contacts, r, du)
                     contacts.hoped[r] = f
                     if final != 0:
-                        contacts.felt[r] = wp.where(a == 1.0, contacts.push[r] - contact_stiffness(contacts, r) * du, f)
+                        contacts.felt[r] = wp.where(a == 1.0, contacts.push[r] - stiff_force(contacts, r, du), f)
                         keep_load(contacts, r, f)

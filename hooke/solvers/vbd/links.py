@@ -231,6 +231,11 @@ def gather_links(work: Work, links: Links, motion: BodyMotion):
             matrix += contact_block(links.stiffness[k], lever, lever)
         motion.pull[b] = force
         motion.stiffening[b] = matrix
+        pushed = matrix[0, 0] + matrix[1, 1] + matrix[2, 2] > 0.0
+        motion.pushed[b] = wp.where(pushed, 1, 0)
+        if pushed:
+            motion.busy[0] = 1
+            motion.busy[1] = 1
         b = next_item(work, b)
 
 

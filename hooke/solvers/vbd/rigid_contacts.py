@@ -13,7 +13,7 @@ from hooke.solvers.vbd.body_balance import place_loads
 from hooke.solvers.vbd.body_contacts import LIVE, BodyContacts, ContactOptions, judge_contacts
 from hooke.solvers.vbd.body_motion import BodyMotion
 from hooke.solvers.vbd.bounces import Restitution
-from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_groups, room_of
+from hooke.solvers.vbd.clusters import find_lone_groups, form_groups, is_small, make_groups, make_room, order_room
 from hooke.solvers.vbd.contact_memory import (
     ContactPast,
     begin_contacts,
@@ -26,6 +26,7 @@ from hooke.solvers.vbd.contact_memory import (
     tame_groups,
     weigh_contacts,
 )
+from hooke.solvers.vbd.elimination_order import order_groups
 from hooke.solvers.vbd.islands import Islands, make_islands
 from hooke.solvers.vbd.workspace import allocate
 
@@ -103,8 +104,9 @@ class RigidContacts:
                 large[nodes[nodes >= 0]] = True
         self._jointed = wp.array(jointed, dtype=wp.int32, device=self._device)
         self._groups = make_groups(small, self._tables["body"].arrays["world"].numpy(), self._device)
-        self._first = make_room(self._groups, self._bodies, islands, None, self._device)
-        self._second = make_room(self._groups, self._bodies, islands, self._first, self._device)
+        self._order = order_room(self._groups, self._device)
+        self._first = make_room(self._groups, self._order, islands, None, self._device)
+        self._second = make_room(self._groups, self._order, islands, self._first, self._device)
         self.large = make_islands(moves & large, *couplings) if large.any() else None
         if self.large is not None:
             self.large.first_end, self.large.end = islands.first_end, islands.end
@@ -163,13 +165,16 @@ class RigidContacts:
         launch(list_contacts, self._blocks, [motion], [self.rows], grain=FEW)
         launch(sort_contacts, self._bodies, [], [self.rows], grain=FEW)
         launch(weigh_contacts, self._bodies, [bodies, motion, self._model.gravity, self._jointed], [self.rows], grain=FEW)
-        launch(form_groups, 1, [rows, motion], [self._groups, self.rows, self._first, self._second])
+        joints, groups = self._tables["joint"].struct, self._groups
+        for again in range(2 if groups.whole > 0 else 1):
+            launch(form_groups, 1, [rows, motion, again], [groups, self.rows, self._first, self._second])
+            inputs = [joints, self._mimics, self.rows, 1, again]
+            launch(order_groups, self._counts[0], inputs, [self._order, self._first, groups.failed])
+        inputs = [joints, self._mimics, self.rows, 2, 0]
+        launch(order_groups, self._counts[0], inputs, [self._order, self._second, groups.failed])
         launch(find_lone_groups, self._counts[0], [bodies, self._first], [self.rows])
         if self.large is not None:
             launch(find_lone_groups, self._counts[1], [bodies, self.large], [self.rows])
-        joints, room = self._tables["joint"].struct, room_of(self._groups)
-        for part, islands in ((1, self._first), (2, self._second)):
-            launch(order_groups, self._counts[0], [joints, self._mimics, self.rows, part, *room, self._first], [islands])
         launch(set_penalties, self._blocks, [motion, options, dt], [self.rows], grain=FEW)
 
     @property
@@ -192,12 +197,16 @@ class RigidContacts:
         else:
             self.restitution.begin(contacts, motion, self._past, self.rows, dt)
 
-    def judge(self, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, Islands, int]]:
-        """Before iteration ``number``: the forces of all rows; and what to solve: bit of the grouping, islands, their largest number."""
-        self._recorder.launch(judge_contacts, self._blocks, [self.options, motion, number, dt], [self.rows], grain=FEW)
-        part = 1 + number % 2
-        small = (part, self._second if number % 2 else self._first, self._counts[0])
-        return [small] if self.large is None else [small, (part, self.large, self._counts[1])]
+    def judge(self, motion: BodyMotion, number: int, dt: float) -> list[tuple[int, int, Islands, int]]:
+        """Before iteration ``number``: the forces of all rows; and what to solve.
+
+        That is bit of the grouping, whether groups with rows to others are left out, islands, and their largest number.
+        """
+        self._recorder.launch(judge_contacts, self._blocks, [self.options, number, dt], [motion, self.rows], grain=FEW)
+        small = [(1, number % 2, self._first, self._counts[0])]
+        if number % 2:
+            small.append((2, 0, self._second, self._counts[0]))
+        return small if self.large is None else [*small, (1 + number % 2, 0, self.large, self._counts[1])]
 
     def finish(self, contacts: Any, motion: BodyMotion, dt: float) -> None:
         """The forces at the end of a step."""
