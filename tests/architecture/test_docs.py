@@ -48,6 +48,14 @@ def test_example_of_the_page_of_bodies_runs():
     assert abs(space["state"].joint_q.numpy()[0] - 0.3) < 0.05
 
 
+def test_example_of_the_page_of_the_complementarity_problem_runs():
+    text = (ROOT / "docs" / "guide" / "ncp.md").read_text()
+    space: dict = {}
+    exec(textwrap.dedent(re.search(r"\n\n((?:    .*\n|\n(?=    ))+)", text).group(1)), space)
+    np.testing.assert_allclose(space["found"].impulses, [[1.0, -0.3, 0.0]], atol=1e-9)
+    np.testing.assert_allclose(space["found"].velocities, [[0.0, 0.95, 0.0]], atol=1e-9)
+
+
 def test_example_of_the_page_of_resets_runs():
     text = (ROOT / "docs" / "guide" / "kamino_reset.md").read_text()
     space: dict = {}

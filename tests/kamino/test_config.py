@@ -23,6 +23,7 @@ from hooke.solvers.kamino.config_parts import (
     MaterialManagerConfig,
     PADMMSolverConfig,
 )
+from hooke.solvers.kamino.solver import SolverKamino
 from tests.kamino.mechanisms import build, cartpole
 
 NAN, INF = math.nan, math.inf
@@ -428,3 +429,13 @@ def test_the_classes_are_public():
     for kind in (*PARTS, LOXSolverConfig, JointCorrectionMode):
         assert getattr(hooke.solvers, kind.__name__) is kind and kind.__name__ in hooke.solvers.__all__
     assert hooke.solvers.SolverNotifyFlags.ACTUATOR_PROPERTIES == 256
+
+
+def test_solvers_say_which_settings_do_nothing():
+    model = build(cartpole())
+    idle = SolverKamino.Config(dynamics=ConstrainedDynamicsConfig(linear_solver_type="CR", linear_solver_kwargs={"maxiter": 9}))
+    with pytest.warns(UserWarning, match=r"linear_solver_type='CR', linear_solver_kwargs have no effect"):
+        SolverKamino(model, idle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SolverKamino(model, SolverKamino.Config(sparse_jacobian=True))

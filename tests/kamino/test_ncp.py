@@ -132,6 +132,27 @@ def test_box_that_tips():
     np.testing.assert_allclose(impulse[:6], 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("mu", [1.2, 1.4, 2.0])
+@pytest.mark.parametrize("angle", [1.0, np.arctan(2.0), 1.25])
+def test_painleve_rod(mu, angle):
+    """Theory 10.2, 11: a rod that slides on its end; above mu = 4/3 at tan(angle) = 2 forces have no solution, impulses have."""
+    lever = 0.5 * np.array([-np.cos(angle), 0.0, -np.sin(angle)])
+    J = problems.contact_rows(lever, np.zeros(3), [0.0, 0, 1])
+    inverse = np.diag([1.0] * 3 + [12.0] * 3)  # a uniform rod of 1 kg and 1 m
+    twist = np.array([-3.0, 0, -9.81e-3, 0, 0, 0])
+    p = problems.of_bodies(J, inverse, twist, mu)
+    impulse, v, status = one(p, **TIGHT)
+    moved = twist + inverse @ J.T @ impulse
+    assert status["converged"] == 1 and natural_map(p, impulse) < 1e-10
+    energy = lambda u: u @ np.linalg.solve(inverse, u) / 2
+    assert energy(moved) <= energy(twist) and v[2] == pytest.approx(0.0, abs=1e-10)
+    coupled = 1 + 3 * np.cos(angle) ** 2 - 3 * mu * np.sin(angle) * np.cos(angle)
+    if coupled < 0:  # pushing harder would make the end approach: it stops at once
+        np.testing.assert_allclose(v, 0.0, atol=1e-9)
+    else:
+        assert impulse[2] == pytest.approx(9.81e-3 / coupled) and np.hypot(v[0], v[1]) > 1.0
+
+
 def test_bilateral_rows_are_a_linear_system():
     rng = np.random.default_rng(0)
     p = random_rows(rng, 11, 0)
@@ -381,7 +402,9 @@ def test_random_piles():
             rounding = 1e-12 * (np.abs(p["S"]) @ np.abs(impulse)).max()
             assert (v[2::3] > -1e-6 - rounding).all()
             assert (np.hypot(impulse[::3], impulse[1::3]) <= p["mu"][::3] * impulse[2::3] * (1 + 1e-9) + 1e-9).all()
-    assert solved.status["converged"].mean() > 0.85
+    assert solved.status["converged"].mean() > 0.96
+    without = Solved(cases, penalty_update_method=int(PenaltyMethod.SPECTRAL), path_steps=0)
+    assert without.status["converged"].sum() < solved.status["converged"].sum() - 5  # the smooth path finds these
 
 
 def test_float32_of_random_piles():
@@ -389,7 +412,7 @@ def test_float32_of_random_piles():
     rng = np.random.default_rng(12)
     cases = [problems.random_pile(rng, spread=2.0, most=10) for _ in range(100)]
     solved = Solved(cases, wp.float32, penalty_update_method=int(PenaltyMethod.SPECTRAL), **dict.fromkeys(TIGHT, 1e-5))
-    assert all(np.isfinite(impulse).all() for impulse in solved.impulse) and solved.status["converged"].mean() > 0.85
+    assert all(np.isfinite(impulse).all() for impulse in solved.impulse) and solved.status["converged"].mean() > 0.95
     near = [natural_map(p, l, True) / (1e-3 + natural_map(p, 0 * l, True)) for p, l in zip(cases, solved.impulse)]
     assert np.median(near) < 1e-5
 

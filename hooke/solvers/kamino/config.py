@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from hooke.solvers.kamino.attributes import register_config_attributes
 from hooke.solvers.kamino.config_parts import (
     DIRECT_SOLVERS,
+    ITERATIVE_SOLVERS,
     CollisionDetectorConfig,
     ConstrainedDynamicsConfig,
     ConstraintStabilizationConfig,
@@ -62,8 +63,8 @@ class Config(Section):
     """All settings of SolverKamino. Values are checked when it is made and when a solver takes it.
 
     Attributes:
-        sparse_jacobian: Store the rows of the inequality problem by blocks of bodies; None is False, or True with "dvi" and "lox".
-        sparse_dynamics: Apply the matrix of the inequality problem without forming it; needs ``sparse_jacobian``.
+        sparse_jacobian: Rows are stored by the bodies they concern in any case; None is False, or True with "dvi" and "lox".
+        sparse_dynamics: Has no effect, which a solver warns of: matrices are formed, of what touches alone. Needs ``sparse_jacobian``.
         use_collision_detector: Find contacts where ``step`` is given none. Contacts that are given always come first.
         use_fk_solver: Make the forward kinematics that resets from joint coordinates need.
         collision_detector: Settings of the detector; None is the defaults, where there is one.
@@ -207,6 +208,23 @@ class Config(Section):
                 stacklevel=4,
             )
             self.dynamics = dataclasses.replace(self.dynamics, linear_solver_type="CR")  # type: ignore[type-var]
+
+    def warn_of_idle(self) -> None:
+        """Say which settings do nothing: those of iterative linear solvers, since matrices are formed and factored."""
+        dynamics, padmm = self.dynamics, self.padmm
+        assert dynamics is not None
+        assert padmm is not None
+        idle = ["sparse_dynamics=True"] if self.sparse_dynamics else []
+        if dynamics.linear_solver_type in ITERATIVE_SOLVERS:
+            idle.append(f"linear_solver_type={dynamics.linear_solver_type!r}")
+        idle += ["linear_solver_kwargs"] if dynamics.linear_solver_kwargs else []
+        idle += [name for name in ("linear_solver_tolerance", "linear_solver_tolerance_ratio") if getattr(padmm, name)]
+        if idle:
+            warnings.warn(
+                f"SolverKamino: {', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect: what is left when joints are eliminated "
+                "is small and dense, and factored directly, which solves the same problem",
+                stacklevel=3,
+            )
 
     @property
     def joint_correction(self) -> JointCorrectionMode:

@@ -124,9 +124,9 @@ class ConstrainedDynamicsConfig(Section):
 
     Attributes:
         preconditioning: Scale the rows of the problem by the diagonal of its matrix.
-        linear_solver_type: How the regularised matrix of the problem is inverted: direct "LLTB", "LLTS" and "LLTBRCM", or iterative
-            "CR", "CG" and "CRF" with ``sparse_dynamics``.
-        linear_solver_kwargs: Keyword arguments of it, e.g. ``{"maxiter": 100}``.
+        linear_solver_type: The direct solvers "LLTB", "LLTS" and "LLTBRCM" are one, a factorization in registers of eight numbers. The
+            iterative ones "CR", "CG" and "CRF" give way to it, with a warning.
+        linear_solver_kwargs: Keyword arguments of an iterative one; no effect, with a warning.
         cull_speculative_contacts: Contacts whose surfaces are apart by more than ``constraints.delta`` have no row.
         eliminate_bilateral: The rows of joints are eliminated by a factorization along the mechanism, and what is iterated on are
             limits, contacts and bounded rows. False iterates on all rows, as the paper does.
@@ -174,10 +174,10 @@ class PADMMSolverConfig(Section):
         penalty_update_freq: Iterations between two changes of the penalty; 0 is never.
         penalty_update_method: "fixed" stays at ``rho_0``; "balanced" keeps the two residuals within ``alpha`` of each other;
             "spectral" begins between the extreme eigenvalues of the matrix and follows the residuals from there.
-        linear_solver_tolerance: Tolerance of an iterative linear solver; 0 is what the numbers allow.
-        linear_solver_tolerance_ratio: If positive, that tolerance is this times the primal residual.
+        linear_solver_tolerance: Tolerance of an iterative linear solver; no effect, with a warning.
+        linear_solver_tolerance_ratio: The same.
         use_acceleration: Nesterov's acceleration with restarts.
-        use_graph_conditionals: In a graph the iterations end when all worlds are done; without, all iterations are in the graph.
+        use_graph_conditionals: Iterations of a world end when it is done, in a graph too; both values are the same.
         warmstart_mode: "none"; "internal": from the impulses of the same rows; "containers": contacts and limits are matched.
         warmstart_scale: Factor of the impulses that a step begins with, 0 to 1.
         contact_warmstart_method: How contacts are matched with those of the last step.

@@ -42,7 +42,7 @@ class Options:
         preconditioning: Whether to scale the rows.
         warm_start: Whether the impulses and velocities of the problem are a guess.
         polish: Whether to take Newton steps.
-        polish_every: Iterations before Newton steps are tried, and between their trials.
+        polish_every: Iterations before Newton steps are tried, and between their trials; more and more between those after the fourth.
         polish_steps: Newton steps of a trial, at most.
         path_steps: Newton steps along the smooth path, at most; 0 for none. Worlds of more than 96 rows n have 96 / n of them.
     """

@@ -74,6 +74,7 @@ class SolverKamino(SolverBase):
         if not isinstance(self.config, KaminoConfig):
             raise TypeError(f"SolverKamino: expected config as a SolverKamino.Config, found {config!r}")
         self.config.validate()
+        self.config.warn_of_idle()
         self._tables = model_tables(model)
         self._structure = make_structure(model, self._tables)
         check_model(model, self._tables, self._structure, self.config.use_fk_solver)

@@ -1,6 +1,7 @@
 """The solve of the problem of one world: Newton steps from the guess, then proximal ADMM with Newton steps from its active sets.
 
-Where these fail twice a smooth path is followed from no impulses, with trials of Newton steps on the way; then ADMM goes on.
+Where these fail twice a smooth path is followed from no impulses, with trials of Newton steps on the way, and later once more from the
+best that was found; then ADMM goes on.
 
 What counts is the point with the smallest natural map of all that were tried, the guess included; so no solve returns what is worse
 than no change. Newton steps are taken without a line search and given up when the natural map has not fallen for a few steps.
@@ -24,11 +25,11 @@ __all__ = ["make_solve_world"]
 
 BALANCED, SPECTRAL = wp.constant(int(PenaltyMethod.BALANCED)), wp.constant(int(PenaltyMethod.SPECTRAL))
 Y, POINT, BEST, BASE = (wp.constant(k) for k in (Vector.Y, Vector.POINT, Vector.BEST, Vector.BASE))
-PATIENCE = wp.constant(6)
+PATIENCE = wp.constant(10)
 """Newton steps without a smaller natural map, after which a trial is given up."""
 POWER_STEPS = wp.constant(12)
-PATH_TRIAL = wp.constant(2)
-"""The trial after which the smooth path is taken."""
+FIRST_PATH, SECOND_PATH = wp.constant(2), wp.constant(4)
+"""Trials of Newton steps after which the smooth path is followed."""
 AFFORDABLE = wp.constant(96)
 """Rows above which the path gets fewer steps."""
 
@@ -88,7 +89,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
             best = found[0]
             copy(space, slot, n, POINT, BEST)
         lowest = found[0]
-        damping = wp.where(gentle, scalar(0.1), scalar(0.0))
+        damping = wp.where(gentle, scalar(0.2), scalar(0.0))
         taken = int(0)
         waited = int(0)
         settle = int(0)  # put a point that looks like a solution into its sets, to see whether it is one
@@ -96,7 +97,7 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
             if settle == 1:
                 project_point(space, slot, n, singles)
             else:
-                newton_step(space, slot, n, singles, wp.clamp(damping * found[5], proximal, scalar(0.03)))
+                newton_step(space, slot, n, singles, wp.clamp(damping * found[5], proximal, scalar(0.06)))
                 damping *= scalar(0.9)
                 taken += 1
             multiply(space, slot, n, POINT)
@@ -134,12 +135,18 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         return found, part
 
     @wp.func
-    def follow_path(space: scratch, slot: int, n: int, singles: int, option: Options, least: scalar, target: scalar):
-        """Along the smooth path from no impulses, with Newton steps on the faces now and then; what :func:`polish` returns."""
-        clear_point(space, slot, n)
-        multiply(space, slot, n, POINT)
+    def follow_path(
+        space: scratch, slot: int, n: int, singles: int, option: Options, from_best: bool, least: scalar, target: scalar
+    ):
+        """Along the smooth path from no impulses or the best ones, with trials of Newton steps; what :func:`polish` returns."""
         begin = extent(space, slot, n, singles)
         t = begin
+        if from_best:
+            copy(space, slot, n, BEST, POINT)
+            t *= scalar(0.03)
+        else:
+            clear_point(space, slot, n)
+        multiply(space, slot, n, POINT)
         best = least
         good = bool(False)
         steps = int(0)
@@ -241,18 +248,21 @@ def make_solve_world(scalar: Any, collect: bool = False) -> Any:
         rho = scalar(option.rho_0)
         step = scalar(option.tau)
         trial = int(0)
+        due = int(0)  # when the next trial is; there are fewer of them when they have failed
         changed = int(1)
         finite = bool(True)
         open = int(1)
         while open == 1:
             last = status.converged == 1 or status.iterations >= option.max_iterations or not finite
-            if option.polish != 0 and (last or status.iterations % wp.max(option.polish_every, 1) == 0):
+            if option.polish != 0 and (last or status.iterations >= due):
                 copy(space, slot, n, Y, POINT)
                 least, taken, good = polish(space, slot, n, singles, option, trial % 2 == 0, least, target)
                 status.newton_steps += taken
                 trial += 1
-                if not good and trial == PATH_TRIAL:
-                    least, taken, good = follow_path(space, slot, n, singles, option, least, target)
+                due = status.iterations + wp.max(option.polish_every, 1) * wp.max(1, trial - 3)
+                second = trial == SECOND_PATH
+                if not good and (second or trial == FIRST_PATH):
+                    least, taken, good = follow_path(space, slot, n, singles, option, second, least, target)
                     status.newton_steps += taken
                 last = last or good
             if last:
