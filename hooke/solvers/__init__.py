@@ -1,6 +1,10 @@
 """Solvers: step a model in time."""
 
+from hooke.model.contacts import Contacts as ContactsKamino
+from hooke.model.control import Control as ControlKamino
 from hooke.model.enums import ModelFlags as SolverNotifyFlags
+from hooke.model.model import Model as ModelKamino
+from hooke.model.state import State as StateKamino
 from hooke.solvers.kamino.config import JointCorrectionMode
 from hooke.solvers.kamino.config_parts import (
     CollisionDetectorConfig,
@@ -22,18 +26,22 @@ __all__ = [
     "CollisionDetectorConfig",
     "ConstrainedDynamicsConfig",
     "ConstraintStabilizationConfig",
+    "ContactsKamino",
+    "ControlKamino",
     "DVIAPGDConfig",
     "DVISolverConfig",
     "ForwardKinematicsSolverConfig",
     "JointCorrectionMode",
     "LOXSolverConfig",
     "MaterialManagerConfig",
+    "ModelKamino",
     "NcpSolution",
     "PADMMSolverConfig",
     "SolverBase",
     "SolverKamino",
     "SolverNotifyFlags",
     "SolverVBD",
+    "StateKamino",
     "Status",
     "solve_ncp",
 ]
