@@ -20,8 +20,8 @@ import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.execution.work import whole_work
-from hooke.solvers.kamino.ncp import make_solve_worlds, problem_of, solve_ncp
-from hooke.solvers.kamino.options import Options, make_options
+from hooke.solvers.kamino.ncp.options import Options, make_options
+from hooke.solvers.kamino.ncp.solve import make_solve_worlds, problem_of, solve_ncp
 
 __all__ = ["NAMES", "folder", "main", "read_problem", "time_solve"]
 

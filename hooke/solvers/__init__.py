@@ -5,8 +5,8 @@ from hooke.model.control import Control as ControlKamino
 from hooke.model.enums import ModelFlags as SolverNotifyFlags
 from hooke.model.model import Model as ModelKamino
 from hooke.model.state import State as StateKamino
-from hooke.solvers.kamino.config import JointCorrectionMode
-from hooke.solvers.kamino.config_parts import (
+from hooke.solvers.kamino.config.config import JointCorrectionMode
+from hooke.solvers.kamino.config.parts import (
     CollisionDetectorConfig,
     ConstrainedDynamicsConfig,
     ConstraintStabilizationConfig,
@@ -17,7 +17,7 @@ from hooke.solvers.kamino.config_parts import (
     MaterialManagerConfig,
     PADMMSolverConfig,
 )
-from hooke.solvers.kamino.ncp import NcpSolution, solve_ncp
+from hooke.solvers.kamino.ncp.solve import NcpSolution, solve_ncp
 from hooke.solvers.kamino.solver import SolverKamino
 from hooke.solvers.solver import SolverBase, Status
 from hooke.solvers.vbd.solver import SolverVBD

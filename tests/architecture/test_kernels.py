@@ -20,17 +20,17 @@ from hooke.geometry.shapes import SHAPES
 from hooke.model.energy import make_energy_kernel
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.closing import make_close_worlds
-from hooke.solvers.kamino.contact_memory import make_memory_kernels
-from hooke.solvers.kamino.contact_points import make_fill_points
-from hooke.solvers.kamino.contact_rows import make_contact_rows
-from hooke.solvers.kamino.fk_solve import make_fk_kernel
-from hooke.solvers.kamino.forget import make_forget_joints
+from hooke.solvers.kamino.contacts.memory import make_memory_kernels
+from hooke.solvers.kamino.contacts.points import make_fill_points
+from hooke.solvers.kamino.contacts.rows import make_contact_rows
+from hooke.solvers.kamino.fk.solve import make_fk_kernel
 from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import make_inequality_kernels
 from hooke.solvers.kamino.joint_rows import make_joint_kernels
 from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
-from hooke.solvers.kamino.ncp import make_solve_worlds
-from hooke.solvers.kamino.reset_motion import make_keep_coordinates
+from hooke.solvers.kamino.ncp.solve import make_solve_worlds
+from hooke.solvers.kamino.reset.forget import make_forget_joints
+from hooke.solvers.kamino.reset.motion import make_keep_coordinates
 from hooke.solvers.kamino.row_solve import make_solve_rows
 from hooke.solvers.kamino.world_solve import make_world_kernels
 from hooke.solvers.vbd.contacts import make_contact_kernels
@@ -61,14 +61,14 @@ FACTORIES = {
         make_surface_detection(tuple(int(kind.code) for kind in SHAPES))
     ],
     "hooke.model.energy.make_energy_kernel": lambda: [make_energy_kernel(element) for element in ELEMENTS if element.energy],
-    "hooke.solvers.kamino.contact_memory.make_memory_kernels": lambda: [
+    "hooke.solvers.kamino.contacts.memory.make_memory_kernels": lambda: [
         kernel for scalar in SCALARS for kernel in vars(make_memory_kernels(scalar)).values()
     ],
-    "hooke.solvers.kamino.contact_points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
-    "hooke.solvers.kamino.contact_rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.contacts.points.make_fill_points": lambda: [make_fill_points(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.contacts.rows.make_contact_rows": lambda: [make_contact_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.groups.make_group_rows": lambda: [make_group_rows(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.row_solve.make_solve_rows": lambda: [make_solve_rows(scalar) for scalar in SCALARS],
-    "hooke.solvers.kamino.ncp.make_solve_worlds": lambda: [
+    "hooke.solvers.kamino.ncp.solve.make_solve_worlds": lambda: [
         make_solve_worlds(scalar, collect) for scalar, collect in ((wp.float64, True), (wp.float64, False), (wp.float32, False))
     ],
     "hooke.solvers.kamino.body_motion.make_body_kernels": lambda: [
@@ -77,7 +77,7 @@ FACTORIES = {
     "hooke.solvers.kamino.inequality.make_inequality_kernels": lambda: [
         kernel for scalar in SCALARS for kernel in vars(make_inequality_kernels(scalar)).values()
     ],
-    "hooke.solvers.kamino.fk_solve.make_fk_kernel": lambda: [make_fk_kernel(sparse) for sparse in (False, True)],
+    "hooke.solvers.kamino.fk.solve.make_fk_kernel": lambda: [make_fk_kernel(sparse) for sparse in (False, True)],
     "hooke.solvers.kamino.joint_rows.make_joint_kernels": lambda: [
         kernel for scalar in SCALARS for kernel in vars(make_joint_kernels(scalar)).values()
     ],
@@ -85,8 +85,8 @@ FACTORIES = {
     "hooke.solvers.kamino.mimic_rows.make_mimic_kernels": lambda: [
         kernel for scalar in SCALARS for kernel in vars(make_mimic_kernels(scalar)).values()
     ],
-    "hooke.solvers.kamino.forget.make_forget_joints": lambda: [make_forget_joints(scalar) for scalar in SCALARS],
-    "hooke.solvers.kamino.reset_motion.make_keep_coordinates": lambda: [make_keep_coordinates(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.reset.forget.make_forget_joints": lambda: [make_forget_joints(scalar) for scalar in SCALARS],
+    "hooke.solvers.kamino.reset.motion.make_keep_coordinates": lambda: [make_keep_coordinates(scalar) for scalar in SCALARS],
     "hooke.solvers.kamino.world_solve.make_world_kernels": lambda: [
         kernel for scalar in SCALARS for kernel in vars(make_world_kernels(scalar)).values()
     ],

@@ -6,10 +6,10 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.work import whole_work
-from hooke.solvers.kamino.ncp import make_solve_worlds
-from hooke.solvers.kamino.options import COLUMNS, Options, WorldStatus, make_options, make_report
-from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
-from hooke.solvers.kamino.scratch import make_scratch, scratch_places, scratch_size
+from hooke.solvers.kamino.ncp.options import COLUMNS, Options, WorldStatus, make_options, make_report
+from hooke.solvers.kamino.ncp.problem import PAD, RowKind, make_problem
+from hooke.solvers.kamino.ncp.scratch import make_scratch, scratch_places, scratch_size
+from hooke.solvers.kamino.ncp.solve import make_solve_worlds
 
 CPU = "cpu"
 CONTACT_ROWS = [int(RowKind.CONTACT), int(RowKind.REST), int(RowKind.REST)]

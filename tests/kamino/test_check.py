@@ -8,8 +8,8 @@ import warp as wp
 
 from hooke import BodyFlags, ModelBuilder
 from hooke.model.model import model_tables
-from hooke.solvers.kamino.attributes import fk_actuated, register_solver_attributes
 from hooke.solvers.kamino.check import base_warning, check_model, find_problems
+from hooke.solvers.kamino.config.attributes import fk_actuated, register_solver_attributes
 from hooke.solvers.kamino.structure import make_structure
 from tests.kamino.mechanisms import Dof, build, cartpole, four_bar, free_box, legged, link, nunchaku, one_joint
 from tests.kamino.test_structure import heterogeneous

@@ -10,9 +10,9 @@ import pytest
 import warp as wp
 
 from hooke import ModelBuilder
-from hooke.solvers.kamino.attributes import fk_actuation_flags_of, register_solver_attributes
-from hooke.solvers.kamino.config import Config, JointCorrectionMode
-from hooke.solvers.kamino.config_parts import (
+from hooke.solvers.kamino.config.attributes import fk_actuation_flags_of, register_solver_attributes
+from hooke.solvers.kamino.config.config import Config, JointCorrectionMode
+from hooke.solvers.kamino.config.parts import (
     CollisionDetectorConfig,
     ConstrainedDynamicsConfig,
     ConstraintStabilizationConfig,

@@ -7,12 +7,12 @@ import warp as wp
 import hooke
 from hooke.execution.recorder import Recorder
 from hooke.model.model import model_tables
-from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
-from hooke.solvers.kamino.contact_memory import WARM_STARTS
-from hooke.solvers.kamino.contact_points import MIXES
-from hooke.solvers.kamino.contacts import ContactList
-from hooke.solvers.kamino.detector import Detector
-from hooke.solvers.kamino.problem import make_problem
+from hooke.solvers.kamino.config.parts import CollisionDetectorConfig
+from hooke.solvers.kamino.contacts.contact_list import ContactList
+from hooke.solvers.kamino.contacts.detector import Detector
+from hooke.solvers.kamino.contacts.memory import WARM_STARTS
+from hooke.solvers.kamino.contacts.points import MIXES
+from hooke.solvers.kamino.ncp.problem import make_problem
 from tests.support import UPRIGHT
 
 UP = np.array([0.0, 0.0, 1.0])

@@ -14,8 +14,8 @@ from hooke.scenes.linkage import add_bar, add_hinge
 from hooke.scenes.slider_crank import slider_crank
 from hooke.scenes.stewart_platform import stewart_platform
 from hooke.solvers import SolverKamino
-from hooke.solvers.kamino.config_parts import ConstrainedDynamicsConfig, ForwardKinematicsSolverConfig
-from hooke.solvers.kamino.fk_structure import make_fk_structure
+from hooke.solvers.kamino.config.parts import ConstrainedDynamicsConfig, ForwardKinematicsSolverConfig
+from hooke.solvers.kamino.fk.structure import make_fk_structure
 from hooke.solvers.kamino.structure import make_structure
 from tests.kamino.loops import DRIVE, delta, errors, rotate, stewart
 from tests.support import finalize

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import warp as wp
 
-from hooke.solvers.kamino.cones import project_cone, project_dual_cone
-from hooke.solvers.kamino.ncp import solve_ncp
-from hooke.solvers.kamino.options import COLUMNS, PenaltyMethod, make_options
-from hooke.solvers.kamino.problem import RowKind
+from hooke.solvers.kamino.ncp.cones import project_cone, project_dual_cone
+from hooke.solvers.kamino.ncp.options import COLUMNS, PenaltyMethod, make_options
+from hooke.solvers.kamino.ncp.problem import RowKind
+from hooke.solvers.kamino.ncp.solve import solve_ncp
 from tests.kamino import ncp_problems as problems
 from tests.kamino.ncp_problems import Solved, box_on_plane, natural_map, proximal_admm, reference, rows, sphere_on_plane
 

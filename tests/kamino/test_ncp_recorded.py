@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.friction_contact import NAMES, folder, read_problem
-from hooke.solvers.kamino.ncp import solve_ncp
+from hooke.solvers.kamino.ncp.solve import solve_ncp
 from tests.kamino.ncp_problems import project_cone
 
 LARGE = ("Capsules-i100-889", "Confeti-ex13-Fc3D-SBM")

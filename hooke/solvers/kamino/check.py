@@ -14,7 +14,7 @@ from hooke.joints import D6, FIXED
 from hooke.joints.kind import JointType
 from hooke.joints.relative_motion import MOTIONS
 from hooke.model.enums import JointTargetMode
-from hooke.solvers.kamino.attributes import fk_actuation_flags_of
+from hooke.solvers.kamino.config.attributes import fk_actuation_flags_of
 from hooke.solvers.kamino.structure import Actuation, Structure
 
 __all__ = ["base_warning", "body_name", "check_model", "find_problems", "joint_name", "listed"]

@@ -9,7 +9,7 @@ from hooke.execution.work import Work, first_item, next_item
 from hooke.linalg.elimination import Patterns
 from hooke.solvers.kamino.inequality import make_row_types
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.problem import make_problem
+from hooke.solvers.kamino.ncp.problem import make_problem
 
 __all__ = ["make_group_rows"]
 

@@ -1,8 +1,8 @@
 """Rows with bounded impulses: what they are, and those of joints.
 
-A row is a rate of one or two bodies, v = J u + c l + b, of a kind of :class:`~hooke.solvers.kamino.problem.RowKind`. Rows of joints are
+A row is a rate of one or two bodies, v = J u + c l + b, of a kind of :class:`~hooke.solvers.kamino.ncp.problem.RowKind`. Rows of joints are
 dry friction, drives with an effort limit, limits that are violated, and, where joints are not eliminated, all their rows. Behind them
-are the rows of contacts (:mod:`hooke.solvers.kamino.contact_rows`).
+are the rows of contacts (:mod:`hooke.solvers.kamino.contacts.rows`).
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ from hooke.model.tables import JointDofs, Joints
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.joint_rows import JointInputs
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.problem import RowKind, make_problem
+from hooke.solvers.kamino.ncp.problem import RowKind, make_problem
 
 __all__ = ["KEYS", "PLAIN", "make_inequality_kernels", "make_row_types"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hooke.solvers.kamino.options import COLUMNS
-from hooke.solvers.kamino.problem import RowKind
+from hooke.solvers.kamino.ncp.options import COLUMNS
+from hooke.solvers.kamino.ncp.problem import RowKind
 
 __all__ = ["SolutionMetrics", "SolverInfo", "measure_solution", "read_info"]
 

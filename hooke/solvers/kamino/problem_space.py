@@ -10,16 +10,16 @@ import warp as wp
 from hooke import config as process
 from hooke.execution.pool import cores
 from hooke.execution.recorder import launch_directly
-from hooke.solvers.kamino.contact_points import MIXES
-from hooke.solvers.kamino.contact_rows import make_contact_rows
-from hooke.solvers.kamino.contacts import ContactList
+from hooke.solvers.kamino.contacts.contact_list import ContactList
+from hooke.solvers.kamino.contacts.points import MIXES
+from hooke.solvers.kamino.contacts.rows import make_contact_rows
 from hooke.solvers.kamino.data import Step
 from hooke.solvers.kamino.groups import make_group_rows
 from hooke.solvers.kamino.inequality import KEYS, PLAIN, make_inequality_kernels, make_row_types
-from hooke.solvers.kamino.options import COLUMNS, Options, PenaltyMethod, WorldStatus, make_options, make_report
-from hooke.solvers.kamino.problem import PAD, make_problem
+from hooke.solvers.kamino.ncp.options import COLUMNS, Options, PenaltyMethod, WorldStatus, make_options, make_report
+from hooke.solvers.kamino.ncp.problem import PAD, make_problem
+from hooke.solvers.kamino.ncp.scratch import make_scratch, scratch_places, scratch_size
 from hooke.solvers.kamino.row_solve import make_solve_rows
-from hooke.solvers.kamino.scratch import make_scratch, scratch_places, scratch_size
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.kamino.workspace import Workspace, allocate, row_flags
 

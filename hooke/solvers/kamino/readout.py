@@ -19,7 +19,7 @@ class KaminoStatus(Status):
     """How the last step went. ``residual`` is the largest natural map of any world [N s or m/s].
 
     Attributes:
-        worlds: Of every world the fields of :class:`~hooke.solvers.kamino.options.WorldStatus`, a structured array (W,); empty where no
+        worlds: Of every world the fields of :class:`~hooke.solvers.kamino.ncp.options.WorldStatus`, a structured array (W,); empty where no
             world can have rows that are iterated on.
     """
 

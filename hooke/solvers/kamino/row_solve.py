@@ -19,11 +19,11 @@ from hooke.linalg.elimination import Patterns
 from hooke.solvers.kamino.data import make_types
 from hooke.solvers.kamino.inequality import KEYS, make_row_types
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.ncp import scratch_slot
-from hooke.solvers.kamino.options import Options, make_report, solve_nothing, worse_of
-from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
-from hooke.solvers.kamino.scratch import make_scratch
-from hooke.solvers.kamino.world import make_solve_world
+from hooke.solvers.kamino.ncp.options import Options, make_report, solve_nothing, worse_of
+from hooke.solvers.kamino.ncp.problem import PAD, RowKind, make_problem
+from hooke.solvers.kamino.ncp.scratch import make_scratch
+from hooke.solvers.kamino.ncp.solve import scratch_slot
+from hooke.solvers.kamino.ncp.world import make_solve_world
 from hooke.solvers.kamino.world_solve import make_solve_again
 
 __all__ = ["make_solve_rows"]

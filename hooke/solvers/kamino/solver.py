@@ -13,22 +13,22 @@ import warp as wp
 from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import Recorder, captured_by_user, launch_directly, pointers
 from hooke.model.model import model_tables
-from hooke.solvers.kamino.attributes import register_solver_attributes
 from hooke.solvers.kamino.body_motion import make_body_kernels
 from hooke.solvers.kamino.changes import check_change, what_to_reread
 from hooke.solvers.kamino.check import check_model
 from hooke.solvers.kamino.closing import Followers, make_close_worlds
-from hooke.solvers.kamino.config import Config as KaminoConfig
-from hooke.solvers.kamino.config_parts import CollisionDetectorConfig
+from hooke.solvers.kamino.config.attributes import register_solver_attributes
+from hooke.solvers.kamino.config.config import Config as KaminoConfig
+from hooke.solvers.kamino.config.parts import CollisionDetectorConfig
+from hooke.solvers.kamino.contacts.detector import Detector
 from hooke.solvers.kamino.data import Step
-from hooke.solvers.kamino.detector import Detector
 from hooke.solvers.kamino.joint_rows import JointInputs, make_joint_kernels
 from hooke.solvers.kamino.metrics import SolutionMetrics, SolverInfo, measure_solution, read_info
 from hooke.solvers.kamino.mimic_rows import make_mimic_kernels
 from hooke.solvers.kamino.problem_space import ProblemSpace
 from hooke.solvers.kamino.readout import KaminoStatus, check_buffer, copy_rows, force_arrays
-from hooke.solvers.kamino.reset import TARGETS, Resetting
-from hooke.solvers.kamino.reset_config import ResetConfig
+from hooke.solvers.kamino.reset.config import ResetConfig
+from hooke.solvers.kamino.reset.reset import TARGETS, Resetting
 from hooke.solvers.kamino.structure import make_structure
 from hooke.solvers.kamino.workspace import Workspace
 from hooke.solvers.kamino.world_solve import make_world_kernels

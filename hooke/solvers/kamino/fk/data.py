@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from hooke.linalg.block_ldl import make_row, make_rows
-from hooke.solvers.kamino.config_parts import ForwardKinematicsSolverConfig
+from hooke.solvers.kamino.config.parts import ForwardKinematicsSolverConfig
 from hooke.solvers.kamino.structure import Structure
 
 __all__ = ["FkOptions", "FkReport", "FkSpace", "Targets", "make_options", "make_space"]
@@ -19,7 +19,7 @@ PRECONDITIONERS = ("none", "jacobi_diagonal", "jacobi_block_diagonal")
 
 @wp.struct
 class FkOptions:
-    """Settings, see :class:`~hooke.solvers.kamino.config_parts.ForwardKinematicsSolverConfig`."""
+    """Settings, see :class:`~hooke.solvers.kamino.config.parts.ForwardKinematicsSolverConfig`."""
 
     tolerance: wp.float64
     iterations: wp.int32
@@ -54,7 +54,7 @@ class Targets:
     ``base_of_qd`` are set. ``pose`` and ``twist`` are those that bodies begin with, ``default_pose`` and ``default_twist`` those of bases
     that nothing is said of. ``joints`` is 0 where joints are not solved for, 1 for targets, 2 where they hold their coordinates;
     ``whole`` is whether more than bases move. Coordinates of which nothing is said are reported next to ``near``, and angles in the range
-    of ``correction`` (:class:`~hooke.solvers.kamino.config.JointCorrectionMode`).
+    of ``correction`` (:class:`~hooke.solvers.kamino.config.config.JointCorrectionMode`).
     """
 
     q: wp.array(dtype=wp.float32)
@@ -77,7 +77,7 @@ class Targets:
 
 @wp.struct
 class FkReport:
-    """How worlds were solved, an entry each; see :class:`~hooke.solvers.kamino.forward_kinematics.ForwardKinematics`."""
+    """How worlds were solved, an entry each; see :class:`~hooke.solvers.kamino.fk.forward_kinematics.ForwardKinematics`."""
 
     converged: wp.array(dtype=wp.int32)
     iterations: wp.array(dtype=wp.int32)

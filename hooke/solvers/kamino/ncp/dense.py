@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from hooke.solvers.kamino.scratch import make_scratch, native_code
+from hooke.solvers.kamino.ncp.scratch import make_scratch, native_code
 
 __all__ = ["Dense", "make_dense"]
 

@@ -18,11 +18,11 @@ import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
 from hooke.linalg.elimination import Patterns
-from hooke.solvers.kamino.contact_points import contact_frame, make_points
+from hooke.solvers.kamino.contacts.points import contact_frame, make_points
 from hooke.solvers.kamino.data import Step, make_types
 from hooke.solvers.kamino.inequality import make_row_types
 from hooke.solvers.kamino.mechanism import Mechanism
-from hooke.solvers.kamino.problem import RowKind, make_problem
+from hooke.solvers.kamino.ncp.problem import RowKind, make_problem
 
 __all__ = ["make_contact_rows"]
 

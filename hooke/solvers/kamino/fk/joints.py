@@ -18,8 +18,8 @@ from hooke.joints.layout import joint_place
 from hooke.joints.rotation import inverse_jacobian, rotation_vector
 from hooke.joints.rows import angular_rows, bases_of_joint, linear_rows
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.kamino.fk_data import FkSpace, Row, Rows
-from hooke.solvers.kamino.fk_structure import TARGET, Chain
+from hooke.solvers.kamino.fk.data import FkSpace, Row, Rows
+from hooke.solvers.kamino.fk.structure import TARGET, Chain
 
 __all__ = ["Anchors", "anchors_of", "unit_quaternion", "update_joint", "widened"]
 

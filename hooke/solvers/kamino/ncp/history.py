@@ -5,12 +5,12 @@ from typing import Any
 
 import warp as wp
 
-from hooke.solvers.kamino.dense import make_dense
-from hooke.solvers.kamino.newton_step import make_newton
-from hooke.solvers.kamino.options import COLUMNS, Options, WorldStatus, make_report
-from hooke.solvers.kamino.padmm import constants_code
-from hooke.solvers.kamino.problem import make_problem
-from hooke.solvers.kamino.scratch import Vector, make_scratch, native_code
+from hooke.solvers.kamino.ncp.dense import make_dense
+from hooke.solvers.kamino.ncp.newton import make_newton
+from hooke.solvers.kamino.ncp.options import COLUMNS, Options, WorldStatus, make_report
+from hooke.solvers.kamino.ncp.padmm import constants_code
+from hooke.solvers.kamino.ncp.problem import make_problem
+from hooke.solvers.kamino.ncp.scratch import Vector, make_scratch, native_code
 
 __all__ = ["make_history"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar
 
-from hooke.solvers.kamino.attributes import register_config_attributes
-from hooke.solvers.kamino.config_parts import (
+from hooke.solvers.kamino.config.attributes import register_config_attributes
+from hooke.solvers.kamino.config.parts import (
     DIRECT_SOLVERS,
     ITERATIVE_SOLVERS,
     CollisionDetectorConfig,
@@ -21,7 +21,7 @@ from hooke.solvers.kamino.config_parts import (
     MaterialManagerConfig,
     PADMMSolverConfig,
 )
-from hooke.solvers.kamino.config_rules import Rule, Section, choice, flag, number, read_attribute
+from hooke.solvers.kamino.config.rules import Rule, Section, choice, flag, number, read_attribute
 
 __all__ = ["Config", "JointCorrectionMode"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import warp as wp
 
-from hooke.solvers.kamino.problem import PAD
+from hooke.solvers.kamino.ncp.problem import PAD
 
 __all__ = ["NO_BOUND", "Vector", "make_scratch", "native_code", "scratch_places", "scratch_size"]
 

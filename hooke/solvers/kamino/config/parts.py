@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from hooke.solvers.kamino.config_rules import Rule, Section, choice, flag, integer, mapping, number
+from hooke.solvers.kamino.config.rules import Rule, Section, choice, flag, integer, mapping, number
 
 __all__ = [
     "CollisionDetectorConfig", "ConstrainedDynamicsConfig", "ConstraintStabilizationConfig", "DVIAPGDConfig", "DVISolverConfig",

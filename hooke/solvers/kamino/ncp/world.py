@@ -12,14 +12,14 @@ from typing import Any
 
 import warp as wp
 
-from hooke.solvers.kamino.dense import make_dense
-from hooke.solvers.kamino.history import make_history
-from hooke.solvers.kamino.newton_step import make_newton, measures_type
-from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_report
-from hooke.solvers.kamino.padmm import make_padmm
-from hooke.solvers.kamino.problem import make_problem
-from hooke.solvers.kamino.scratch import NO_BOUND, Vector, make_scratch
-from hooke.solvers.kamino.smoothing import make_smoothing
+from hooke.solvers.kamino.ncp.dense import make_dense
+from hooke.solvers.kamino.ncp.history import make_history
+from hooke.solvers.kamino.ncp.newton import make_newton, measures_type
+from hooke.solvers.kamino.ncp.options import Options, PenaltyMethod, WorldStatus, make_report
+from hooke.solvers.kamino.ncp.padmm import make_padmm
+from hooke.solvers.kamino.ncp.problem import make_problem
+from hooke.solvers.kamino.ncp.scratch import NO_BOUND, Vector, make_scratch
+from hooke.solvers.kamino.ncp.smoothing import make_smoothing
 
 __all__ = ["make_solve_world"]
 

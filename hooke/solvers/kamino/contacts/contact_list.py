@@ -7,8 +7,8 @@ from typing import Any
 import warp as wp
 
 from hooke.model.contacts import rigid_rows
-from hooke.solvers.kamino.contact_memory import WARM_STARTS, make_memory, make_memory_kernels
-from hooke.solvers.kamino.contact_points import (
+from hooke.solvers.kamino.contacts.memory import WARM_STARTS, make_memory, make_memory_kernels
+from hooke.solvers.kamino.contacts.points import (
     MIXES,
     Materials,
     count_points,
@@ -17,7 +17,7 @@ from hooke.solvers.kamino.contact_points import (
     make_points,
     sort_points,
 )
-from hooke.solvers.kamino.forget import forget_contacts
+from hooke.solvers.kamino.reset.forget import forget_contacts
 
 __all__ = ["ContactList"]
 

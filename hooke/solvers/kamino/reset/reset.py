@@ -12,10 +12,10 @@ from hooke.execution.compile import load_kernels
 from hooke.execution.recorder import captured_by_user, launch_directly, pointers
 from hooke.model.enums import StateFlags
 from hooke.solvers.kamino.check import base_warning
-from hooke.solvers.kamino.fk_data import Targets
-from hooke.solvers.kamino.forget import forget_contacts, make_forget_joints
-from hooke.solvers.kamino.forward_kinematics import ForwardKinematics
-from hooke.solvers.kamino.reset_config import Request, ResetConfig, request_of_arguments, request_of_config
+from hooke.solvers.kamino.fk.data import Targets
+from hooke.solvers.kamino.fk.forward_kinematics import ForwardKinematics
+from hooke.solvers.kamino.reset.config import Request, ResetConfig, request_of_arguments, request_of_config
+from hooke.solvers.kamino.reset.forget import forget_contacts, make_forget_joints
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import restore
 
@@ -162,7 +162,7 @@ class Resetting:
         Args:
             state: The state.
             given: Targets by their names in :data:`TARGETS`, None for those that are not given.
-            config: A :class:`~hooke.solvers.kamino.reset_config.ResetConfig`, or None.
+            config: A :class:`~hooke.solvers.kamino.reset.config.ResetConfig`, or None.
             flags: StateFlags of the arrays to write; None is all.
 
         Raises:

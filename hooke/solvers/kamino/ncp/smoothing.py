@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from hooke.solvers.kamino.padmm import constants_code
-from hooke.solvers.kamino.scratch import make_scratch, native_code
+from hooke.solvers.kamino.ncp.padmm import constants_code
+from hooke.solvers.kamino.ncp.scratch import make_scratch, native_code
 
 __all__ = ["Smoothing", "make_smoothing"]
 

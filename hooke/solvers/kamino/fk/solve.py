@@ -1,6 +1,6 @@
 """Forward kinematics of a world: poses that satisfy all joints and have the coordinates that are asked for; then velocities.
 
-    d_k by (1) of :mod:`hooke.solvers.kamino.fk_linear`, mu_k = c_k |r_k|^2 / length^2, and a step of t d_k with the first of t = 1, 1/2,
+    d_k by (1) of :mod:`hooke.solvers.kamino.fk.linear`, mu_k = c_k |r_k|^2 / length^2, and a step of t d_k with the first of t = 1, 1/2,
     1/4 ... for which |r| < (1 - t / 10^4) |r_k|
 
 With such a mu the convergence is quadratic where rows are redundant too (Yamashita, Fukushima: On the rate of convergence of the
@@ -21,9 +21,9 @@ from hooke.joints.layout import joint_place
 from hooke.linalg.block_ldl import make_block_ldl
 from hooke.linalg.elimination import Patterns
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.kamino.fk_data import FkOptions, FkReport, FkSpace, Row, Targets
-from hooke.solvers.kamino.fk_linear import make_direction
-from hooke.solvers.kamino.fk_motion import (
+from hooke.solvers.kamino.fk.data import FkOptions, FkReport, FkSpace, Row, Targets
+from hooke.solvers.kamino.fk.linear import make_direction
+from hooke.solvers.kamino.fk.motion import (
     copy_poses,
     count_increments,
     follow_leaders,
@@ -33,7 +33,7 @@ from hooke.solvers.kamino.fk_motion import (
     set_start,
     set_targets,
 )
-from hooke.solvers.kamino.fk_structure import TARGET, Chain
+from hooke.solvers.kamino.fk.structure import TARGET, Chain
 from hooke.solvers.kamino.mechanism import Mechanism
 from hooke.solvers.reset import is_selected
 

@@ -14,11 +14,11 @@ from hooke.joints.dispatch import has_quaternion, is_at_com, joint_coordinates, 
 from hooke.joints.gimbal import nearest_angles, nearest_turn
 from hooke.joints.layout import joint_place
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.kamino.fk_data import FkSpace, Targets
-from hooke.solvers.kamino.fk_joints import anchors_of, unit_quaternion, widened
-from hooke.solvers.kamino.fk_linear import six
-from hooke.solvers.kamino.fk_motion import goal_of, rate_of
-from hooke.solvers.kamino.fk_structure import Chain
+from hooke.solvers.kamino.fk.data import FkSpace, Targets
+from hooke.solvers.kamino.fk.joints import anchors_of, unit_quaternion, widened
+from hooke.solvers.kamino.fk.linear import six
+from hooke.solvers.kamino.fk.motion import goal_of, rate_of
+from hooke.solvers.kamino.fk.structure import Chain
 from hooke.solvers.reset import is_selected
 
 __all__ = ["make_keep_coordinates", "place_bodies", "spin_bodies", "write_bodies", "write_joints"]

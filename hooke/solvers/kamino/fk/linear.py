@@ -19,8 +19,8 @@ import warp as wp
 from hooke.joints.rotation import rotation_vector
 from hooke.linalg.block_ldl import make_block_ldl
 from hooke.linalg.elimination import Patterns
-from hooke.solvers.kamino.fk_data import FkOptions, FkSpace, Row, Rows
-from hooke.solvers.kamino.fk_structure import Chain
+from hooke.solvers.kamino.fk.data import FkOptions, FkSpace, Row, Rows
+from hooke.solvers.kamino.fk.structure import Chain
 from hooke.solvers.kamino.mechanism import Mechanism
 
 __all__ = ["make_direction"]

@@ -9,13 +9,13 @@ import numpy as np
 import warp as wp
 
 from hooke.execution.work import Work, first_item, next_item
-from hooke.solvers.kamino.attributes import fk_actuated
-from hooke.solvers.kamino.config_parts import ForwardKinematicsSolverConfig
-from hooke.solvers.kamino.fk_data import FkReport, Targets, make_options, make_space
-from hooke.solvers.kamino.fk_solve import make_fk_kernel
-from hooke.solvers.kamino.fk_structure import make_chain, make_fk_structure
+from hooke.solvers.kamino.config.attributes import fk_actuated
+from hooke.solvers.kamino.config.parts import ForwardKinematicsSolverConfig
+from hooke.solvers.kamino.fk.data import FkReport, Targets, make_options, make_space
+from hooke.solvers.kamino.fk.solve import make_fk_kernel
+from hooke.solvers.kamino.fk.structure import make_chain, make_fk_structure
 from hooke.solvers.kamino.mechanism import make_mechanism
-from hooke.solvers.kamino.reset_motion import make_keep_coordinates, place_bodies, spin_bodies, write_bodies, write_joints
+from hooke.solvers.kamino.reset.motion import make_keep_coordinates, place_bodies, spin_bodies, write_bodies, write_joints
 from hooke.solvers.kamino.structure import Structure
 from hooke.solvers.reset import is_selected
 

@@ -1,4 +1,4 @@
-"""One semismooth Newton step for the problem (1) of :mod:`~hooke.solvers.kamino.problem`, on the faces that the natural map names.
+"""One semismooth Newton step for the problem (1) of :mod:`~hooke.solvers.kamino.ncp.problem`, on the faces that the natural map names.
 
 With a = x - v, v = A x + q, a row is at a bound where a is outside, and else v = 0. A contact is
 
@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from hooke.solvers.kamino.padmm import constants_code
-from hooke.solvers.kamino.scratch import make_scratch, native_code
+from hooke.solvers.kamino.ncp.padmm import constants_code
+from hooke.solvers.kamino.ncp.scratch import make_scratch, native_code
 
 __all__ = ["Newton", "make_newton", "measures_type"]
 

@@ -15,8 +15,8 @@ from hooke.execution.flags import lane_options
 from hooke.execution.work import Work, first_item, next_item
 from hooke.model.contacts import RigidRows
 from hooke.model.tables import Bodies
-from hooke.solvers.kamino.contact_points import contact_frame, make_points
-from hooke.solvers.kamino.problem import make_problem
+from hooke.solvers.kamino.contacts.points import contact_frame, make_points
+from hooke.solvers.kamino.ncp.problem import make_problem
 
 __all__ = ["WARM_STARTS", "make_memory", "make_memory_kernels"]
 

@@ -8,10 +8,10 @@ from hooke.joints.layout import joint_place
 from hooke.joints.rotation import rotation_vector, twist_angle
 from hooke.linalg.elimination import Patterns
 from hooke.model.tables import Bodies, Joints
-from hooke.solvers.kamino.fk_data import FkOptions, FkSpace, Row, Targets
-from hooke.solvers.kamino.fk_joints import anchors_of, update_joint, widened
-from hooke.solvers.kamino.fk_linear import is_tied, lower_part
-from hooke.solvers.kamino.fk_structure import TARGET, Chain
+from hooke.solvers.kamino.fk.data import FkOptions, FkSpace, Row, Targets
+from hooke.solvers.kamino.fk.joints import anchors_of, update_joint, widened
+from hooke.solvers.kamino.fk.linear import is_tied, lower_part
+from hooke.solvers.kamino.fk.structure import TARGET, Chain
 from hooke.solvers.kamino.mechanism import Mechanism
 
 __all__ = [

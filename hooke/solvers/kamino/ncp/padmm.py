@@ -1,4 +1,4 @@
-"""Proximal ADMM for the problem (1) of :mod:`~hooke.solvers.kamino.problem`, in the numbers of :mod:`~hooke.solvers.kamino.scratch`.
+"""Proximal ADMM for the problem (1) of :mod:`~hooke.solvers.kamino.ncp.problem`, in the numbers of its ``scratch``.
 
 With the weight eta of the proximal term and the penalty rho, from (x', y', z') and the extrapolated (y^, z^), one iteration is
 
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from hooke.solvers.kamino.problem import RowKind, make_problem
-from hooke.solvers.kamino.scratch import NO_BOUND, VECTORS, make_scratch, native_code
+from hooke.solvers.kamino.ncp.problem import RowKind, make_problem
+from hooke.solvers.kamino.ncp.scratch import NO_BOUND, VECTORS, make_scratch, native_code
 
 __all__ = ["Padmm", "make_padmm"]
 

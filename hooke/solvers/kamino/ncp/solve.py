@@ -8,10 +8,10 @@ import warp as wp
 
 from hooke.execution.compile import load_kernels
 from hooke.execution.work import Work, first_item, loops, next_item, whole_work
-from hooke.solvers.kamino.options import Options, PenaltyMethod, WorldStatus, make_options, make_report
-from hooke.solvers.kamino.problem import PAD, RowKind, make_problem
-from hooke.solvers.kamino.scratch import make_scratch, scratch_places, scratch_size
-from hooke.solvers.kamino.world import make_solve_world
+from hooke.solvers.kamino.ncp.options import Options, PenaltyMethod, WorldStatus, make_options, make_report
+from hooke.solvers.kamino.ncp.problem import PAD, RowKind, make_problem
+from hooke.solvers.kamino.ncp.scratch import make_scratch, scratch_places, scratch_size
+from hooke.solvers.kamino.ncp.world import make_solve_world
 
 __all__ = ["GivenProblem", "NcpSolution", "make_solve_worlds", "problem_of", "scratch_slot", "solve_ncp"]
 
@@ -43,7 +43,7 @@ class NcpSolution(NamedTuple):
 
     Attributes:
         impulses: r of every contact, (normal, tangent 1, tangent 2), shape (contacts, 3).
-        status: The fields of :class:`~hooke.solvers.kamino.options.WorldStatus`, a record of NumPy; ``status["converged"]`` is 0 where
+        status: The fields of :class:`~hooke.solvers.kamino.ncp.options.WorldStatus`, a record of NumPy; ``status["converged"]`` is 0 where
             the tolerances were not reached.
         residual: max |r - P(r - u - s(u))|, the natural map of ``impulses`` with W as it was given.
         velocities: u = W r + q, shape (contacts, 3).
@@ -72,7 +72,7 @@ def solve_ncp(W: Any, q: Any, mu: Any, *, guess: Any = None, **options: Any) -> 
         q: Velocities without impulses [m/s], shape (3 n,), of every contact (normal, tangent 1, tangent 2).
         mu: Coefficient of friction of every contact, shape (n,) or a number.
         guess: Impulses to begin from [N s], shape (3 n,) or (n, 3); None for zeros.
-        **options: Fields of :class:`~hooke.solvers.kamino.options.Options`, such as ``max_iterations=1000`` or ``dual_tolerance=1e-8``.
+        **options: Fields of :class:`~hooke.solvers.kamino.ncp.options.Options`, such as ``max_iterations=1000`` or ``dual_tolerance=1e-8``.
 
     Returns:
         Impulses, status, residual and velocities. Where nothing converged it is the point with the smallest natural map.

@@ -1,0 +1,1 @@
+"""Contacts of SolverKamino: finding, listing, rows, memory."""

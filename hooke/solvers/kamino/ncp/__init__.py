@@ -1,0 +1,1 @@
+"""The nonlinear complementarity problem of a world, and its solution."""
