@@ -142,6 +142,101 @@ class ImportMethods:
         emit(self, read_mjcf(source, reading), options)
 
 
+    def add_usd(
+        self, source: Any, *, xform: Any = None, floating: bool | None = None, base_joint: dict[str, Any] | None = None,
+        parent_body: int = -1, only_load_enabled_rigid_bodies: bool = False, only_load_enabled_joints: bool = True,
+        joint_drive_gains_scaling: float = 1.0, verbose: bool = False, ignore_paths: Sequence[str] | None = None,
+        collapse_fixed_joints: bool = False, enable_self_collisions: bool = True, apply_up_axis_from_stage: bool = False,
+        root_path: str = "/", joint_ordering: str | None = "dfs", bodies_follow_joint_ordering: bool = True,
+        skip_mesh_approximation: bool = False, load_sites: bool = True, load_visual_shapes: bool = True,
+        load_static_visual_shapes: bool = True, hide_collision_shapes: bool = False, force_show_colliders: bool = False,
+        parse_mujoco_options: bool = True, mesh_maxhullvert: int | None = None, schema_resolvers: Any = None,
+        force_position_velocity_actuation: bool = False, convert_mjc_equality_constraints: bool = True,
+        override_root_xform: bool = False, legacy_margin_gap: bool = False, return_deformable_results: bool = False,
+        allow_unsafe_torch_checkpoints: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Add the bodies, shapes and joints of a USD stage (needs the ``usd`` extra). Arguments not listed as :meth:`add_urdf`.
+
+        Custom attributes that are registered before (``SolverKamino.register_custom_attributes`` ...) are read from the prims.
+
+        Args:
+            source: Path, or an open ``Usd.Stage``.
+            xform: As :meth:`add_urdf`, like all that are not described here.
+            floating: None and True free roots that no joint holds to the world, False fixes all roots.
+            base_joint: See above.
+            parent_body: See above.
+            only_load_enabled_rigid_bodies: Leave out bodies with ``rigidBodyEnabled`` false.
+            only_load_enabled_joints: Leave out joints with ``jointEnabled`` false.
+            joint_drive_gains_scaling: Factor of stiffness and damping of drives.
+            verbose: Print which bodies were merged.
+            ignore_paths: Patterns (regular expressions that match from the start of a path) of prims to leave out.
+            collapse_fixed_joints: See above.
+            enable_self_collisions: See above.
+            apply_up_axis_from_stage: The builder takes the up axis of the stage; else the stage is turned to that of the builder.
+            root_path: Prim below which to read.
+            joint_ordering: See above.
+            bodies_follow_joint_ordering: See above.
+            skip_mesh_approximation: Take the triangles of collision meshes whatever ``physics:approximation`` says.
+            load_sites: No effect on stages without sites, which is all that this reads.
+            load_visual_shapes: Read shapes of bodies that do not collide.
+            load_static_visual_shapes: Read other shapes that do not collide.
+            hide_collision_shapes: Do not draw collision shapes.
+            force_show_colliders: See above.
+            parse_mujoco_options: No effect: attributes of mujoco's schemas are not read.
+            mesh_maxhullvert: See above.
+            schema_resolvers: Must be None.
+            force_position_velocity_actuation: See above.
+            convert_mjc_equality_constraints: See ``parse_mujoco_options``.
+            override_root_xform: See above.
+            legacy_margin_gap: Must be False.
+            return_deformable_results: Must be False.
+            allow_unsafe_torch_checkpoints: Must be False.
+
+        Returns:
+            ``path_body_map``, ``path_joint_map``, ``path_shape_map`` from paths of prims to indices; ``up_axis``, ``linear_unit`` [m] and
+            ``mass_unit`` [kg] of the stage; ``scene_attributes``, what the physics scene authors beside UsdPhysics; ``physics_dt`` [s]
+            and ``max_solver_iterations`` if it says; ``collapse_results``.
+
+        Raises:
+            hooke.importers.FileError: The file is damaged; the message names the prim.
+            ImportError: usd-core is not installed.
+            NotImplementedError: An argument that must keep its default does not.
+        """
+        from hooke.importers.emit import emit
+        from hooke.importers.usd import UsdOptions, read_usd_scene
+
+        _refuse(
+            "add_usd", schema_resolvers=schema_resolvers, legacy_margin_gap=legacy_margin_gap,
+            return_deformable_results=return_deformable_results, allow_unsafe_torch_checkpoints=allow_unsafe_torch_checkpoints,
+        )  # fmt: skip
+        given = locals()
+        names = (
+            "only_load_enabled_rigid_bodies only_load_enabled_joints joint_drive_gains_scaling ignore_paths root_path "
+            "skip_mesh_approximation load_visual_shapes load_static_visual_shapes hide_collision_shapes mesh_maxhullvert "
+            "force_position_velocity_actuation"
+        )
+        reading = UsdOptions(
+            joint_default=self.default_joint_cfg, custom_attributes=self.custom_attributes,
+            **{name: given[name] for name in names.split()},
+        )  # fmt: skip
+        description, scene = read_usd_scene(source, reading)
+        before = self.up_axis
+        if apply_up_axis_from_stage:
+            self.up_axis = Axis(description.up_axis)
+        try:
+            maps = emit(self, description, _options(given, take_gravity=True))
+        except BaseException:
+            self.up_axis = before
+            raise
+        rate = scene.attributes.get("newton:timeStepsPerSecond")
+        return {
+            "path_body_map": maps["bodies"], "path_joint_map": maps["joints"], "path_shape_map": maps["shapes"],
+            "up_axis": Axis(description.up_axis), "linear_unit": scene.length, "mass_unit": scene.mass,
+            "scene_attributes": scene.attributes, "physics_dt": None if not rate else 1.0 / rate,
+            "max_solver_iterations": scene.attributes.get("newton:maxSolverIterations"), "collapse_results": maps["collapse"],
+        }  # fmt: skip
+
+
 def _options(given: dict[str, Any], **more: Any) -> Any:
     """The arguments of an adder that say where and how a description enters."""
     from dataclasses import fields
