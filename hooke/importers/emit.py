@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from hooke.geometry.kind import GeoType
 from hooke.importers.description import Body, Description, Joint, Options, Shape, identity
 from hooke.importers.error import FileError
 from hooke.importers.mesh_file import rotation_between
@@ -218,7 +217,12 @@ class _Emitter:
                 leader, offset, factor = further, offset + factor * more, factor * times
             if leader not in names:
                 raise FileError(self.what.path, f"{joint.where}: it mimics joint {leader!r}, which does not exist")
-            self.to.set_joint_mimic(self.joints[index], self.joints[names[leader]], coeffs=(offset, factor))
+            pair = self.joints[index], self.joints[names[leader]]
+            owners = {int(self.to.joint_articulation[j]) for j in pair}
+            if len(owners - {-1}) > 1:  # a joint follows others of its articulation only
+                self.to.add_constraint_mimic(*pair, offset, factor, label=f"{joint.name}_mimic")
+            else:
+                self.to.set_joint_mimic(*pair, coeffs=(offset, factor))
 
     def _add_filters(self) -> None:
         for a, b in sorted(self.what.filters):
@@ -282,7 +286,7 @@ def _merge(builder: Any, scratch: Any, description: Description, options: Option
             builder.world_gravity[builder.current_world] = vector
         else:
             builder.gravity = vector
-    moved = lambda table, offset: {k: v if v < 0 else v + offset for k, v in table.items()}  # noqa: E731
+    moved = lambda table, offset: {k: v if v < 0 else v + offset for k, v in table.items()}
     return {
         "bodies": {description.bodies[k].name: v for k, v in moved(maps["bodies"], body0).items() if k >= 0},
         "joints": {description.joints[k].name: v for k, v in moved(maps["joints"], joint0).items()},

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hooke.geometry.heightfield import Heightfield
+from hooke.geometry.inertia import rotation_matrix
 from hooke.geometry.kind import GeoType
 from hooke.geometry.mesh import Mesh
 from hooke.geometry.shapes import shape_kind
@@ -159,9 +160,7 @@ def _read_bodies(c: Compiled, what: Description) -> None:
         if parent not in c.numbers or _matches(c.options.ignore_names, name):
             continue  # with all below it
         own = pose_of(m.body_ipos[index] * scale, m.body_iquat[index][[1, 2, 3, 0]])
-        turn = np.zeros(9)
-        c.mujoco.mju_quat2Mat(turn, m.body_iquat[index])
-        turn = turn.reshape(3, 3)
+        turn = rotation_matrix(own[3:])
         c.numbers[index] = len(what.bodies)
         what.bodies.append(
             Body(
@@ -229,7 +228,7 @@ def _density(geom: Any, kind: GeoType, size: np.ndarray, source: Any) -> float:
 def _form(c: Compiled, index: int) -> tuple[GeoType, np.ndarray, Any] | None:
     """Kind, size and source of a geom; None for one that does not exist here."""
     m, kinds, scale = c.m, c.mujoco.mjtGeom, c.options.scale
-    type_, (x, y, z) = int(m.geom_type[index]), m.geom_size[index] * scale
+    type_ = int(m.geom_type[index])
     if type_ == kinds.mjGEOM_MESH:
         mesh = int(m.geom_dataid[index])
         v, f = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
@@ -242,8 +241,14 @@ def _form(c: Compiled, index: int) -> tuple[GeoType, np.ndarray, Any] | None:
         heights = m.hfield_data[start : start + rows * columns].reshape(rows, columns) * m.hfield_size[field_, 2] * scale
         hx, hy = m.hfield_size[field_, :2] * scale
         return GeoType.HFIELD, np.ones(3), Heightfield(heights, rows, columns, float(hx), float(hy))
+    return _simple(c, type_, m.geom_size[index] * scale)
+
+
+def _simple(c: Compiled, type_: int, size: np.ndarray) -> tuple[GeoType, np.ndarray, Any] | None:
+    """Kind, size and source of a shape without data; planes are infinite for mujoco whatever their size."""
+    kinds, (x, y, z) = c.mujoco.mjtGeom, size
     simple = {
-        kinds.mjGEOM_PLANE: (GeoType.PLANE, (2.0 * x, 2.0 * y, 0.0)), kinds.mjGEOM_SPHERE: (GeoType.SPHERE, (x, 0.0, 0.0)),
+        kinds.mjGEOM_PLANE: (GeoType.PLANE, (0.0, 0.0, 0.0)), kinds.mjGEOM_SPHERE: (GeoType.SPHERE, (x, 0.0, 0.0)),
         kinds.mjGEOM_CAPSULE: (GeoType.CAPSULE, (x, y, 0.0)), kinds.mjGEOM_CYLINDER: (GeoType.CYLINDER, (x, y, 0.0)),
         kinds.mjGEOM_ELLIPSOID: (GeoType.ELLIPSOID, (x, y, z)), kinds.mjGEOM_BOX: (GeoType.BOX, (x, y, z)),
     }  # fmt: skip
@@ -258,12 +263,13 @@ def _read_sites(c: Compiled, what: Description) -> None:
         name = c.name("site", index)
         if body in c.numbers and not _matches(c.options.ignore_names, name):
             pose = pose_of(m.site_pos[index] * scale, m.site_quat[index][[1, 2, 3, 0]])
-            size = np.array([float(m.site_size[index, 0]) * scale, 0.0, 0.0])
-            what.shapes.append(
-                Shape(
-                    name, f"site {name!r}", c.numbers[body], GeoType.SPHERE, size, pose, collides=False, site=True, adds_mass=False
+            form = _simple(c, int(m.site_type[index]), m.site_size[index] * scale)
+            if form is not None:
+                what.shapes.append(
+                    Shape(
+                        name, f"site {name!r}", c.numbers[body], form[0], form[1], pose, collides=False, site=True, adds_mass=False
+                    )
                 )
-            )
 
 
 def _filter(c: Compiled, what: Description, shapes: dict[int, int]) -> None:

@@ -51,10 +51,7 @@ def spanning_trees(description: Description, ordering: str | None) -> tuple[list
         if not joint.loop:
             for body in {joint.parent, joint.child} - {-1}:
                 near[body].append(index)
-    tree_joints = [joint for joint in description.joints if not joint.loop]
-    grounded = [joint.child for joint in tree_joints if joint.parent < 0]
-    children = {joint.child for joint in tree_joints}
-    order = [*grounded, *(body for body in range(count) if body not in children), *range(count)]
+    order = _roots(description, near)
     seen, used = np.zeros(count, bool), np.zeros(len(description.joints), bool)
     trees = []
     for root in order:
@@ -62,6 +59,27 @@ def spanning_trees(description: Description, ordering: str | None) -> tuple[list
             trees.append(_grow(description, root, near, seen, used, ordering))
     loops = [(index, joint) for index, joint in enumerate(description.joints) if not used[index]]
     return trees, loops
+
+
+def _roots(description: Description, near: list[list[int]]) -> list[int]:
+    """All bodies, component by component in the order of their first bodies; in each those that the world holds, then no one's children."""
+    joints = [joint for joint in description.joints if not joint.loop]
+    grounded, children = {joint.child for joint in joints if joint.parent < 0}, {joint.child for joint in joints}
+    known: set[int] = set()
+    order: list[int] = []
+    for start in range(len(near)):
+        if start in known:
+            continue
+        component, waiting = [], [start]
+        known.add(start)
+        while waiting:
+            body = waiting.pop()
+            component.append(body)
+            ends = {end for i in near[body] for end in (description.joints[i].parent, description.joints[i].child)} - {-1} - known
+            known |= ends
+            waiting += sorted(ends)
+        order += sorted(component, key=lambda body: (body not in grounded, body in children, body))
+    return order
 
 
 def _grow(
@@ -110,7 +128,7 @@ def _check_order(description: Description, tree: Tree) -> None:
 
 def turned(joint: Joint) -> Joint:
     """The same joint with parent and child exchanged; its coordinate is unchanged since its axes are turned over."""
-    flip = lambda dofs: [replace(dof, axis=-dof.axis) for dof in dofs]  # noqa: E731
+    flip = lambda dofs: [replace(dof, axis=-dof.axis) for dof in dofs]
     if joint.q is None or joint.kind != JointType.BALL:
         q = joint.q
     else:

@@ -126,7 +126,9 @@ def _read_link(reader: _Reader, description: Description, node: Node) -> None:
         body.mass, body.com = inertial.child("mass").number("value"), pose[:3]
         body.inertia = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T * reader.scale**2
         if body.mass < 0.0 or np.linalg.eigvalsh(body.inertia).min() < -1.0e-9 * np.abs(body.inertia).max():
-            raise inertial.fail(f"expected a mass and principal moments >= 0, found mass {body.mass} and the inertia {tensor.values}")
+            raise inertial.fail(
+                f"expected a mass and principal moments >= 0, found mass {body.mass} and the inertia {tensor.values}"
+            )
     number = len(description.bodies)
     description.bodies.append(body)
     for child in node.all("visual", "collision"):
@@ -222,7 +224,7 @@ def _origin(reader: _Reader, node: Node) -> np.ndarray:
     if origin is None:
         return identity()
     roll, pitch, yaw = 0.5 * origin.numbers("rpy", 3, np.zeros(3))  # fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll)
-    about = lambda k, half: np.array([*(np.sin(half) * np.eye(3)[k]), np.cos(half)])  # noqa: E731
+    about = lambda k, half: np.array([*(np.sin(half) * np.eye(3)[k]), np.cos(half)])
     q = quat_multiply(about(2, yaw), quat_multiply(about(1, pitch), about(0, roll)))
     return pose_of(reader.scale * origin.numbers("xyz", 3, np.zeros(3)), q)
 
@@ -238,7 +240,7 @@ def _read_joint(reader: _Reader, node: Node, numbers: dict[str, int]) -> Joint:
         if link not in numbers:
             raise node.fail(f"its {tag} link {link!r} does not exist")
         ends.append(numbers[link])
-    joint = Joint(node.need("name"), node.where, _KINDS[kind], *ends, parent_pose=_origin(reader, node))
+    joint = Joint(node.need("name"), node.where, _KINDS[kind], ends[0], ends[1], parent_pose=_origin(reader, node))
     if kind in ("fixed", "floating"):
         return joint
     axis_node = node.one("axis")
@@ -278,8 +280,7 @@ def _read_dof(reader: _Reader, node: Node, joint: Joint, axis: np.ndarray, kind:
     dynamics = node.one("dynamics")
     if dynamics is not None:
         dof.damping, dof.friction = dynamics.number("damping", dof.damping), dynamics.number("friction", dof.friction)
-    if reader.position_velocity:
-        dof.actuator_mode = JointTargetMode.POSITION_VELOCITY
+    dof.actuator_mode = JointTargetMode.POSITION_VELOCITY if reader.position_velocity else JointTargetMode.POSITION
     (joint.linear if kind == "prismatic" else joint.angular).append(dof)
 
 

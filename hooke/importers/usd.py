@@ -17,7 +17,7 @@ import numpy as np
 
 from hooke.importers.description import Body, Description
 from hooke.importers.error import FileError
-from hooke.importers.usd_joints import read_joint
+from hooke.importers.usd_joints import merge_parallel, read_joint
 from hooke.importers.usd_mass import set_mass
 from hooke.importers.usd_mesh import _open, _pxr
 from hooke.importers.usd_shapes import read_shapes
@@ -38,6 +38,7 @@ class UsdOptions:
     ignore_paths: Sequence[str] | None = None
     root_path: str = "/"
     skip_mesh_approximation: bool = False
+    load_sites: bool = True
     load_visual_shapes: bool = True
     load_static_visual_shapes: bool = True
     hide_collision_shapes: bool = False
@@ -59,6 +60,7 @@ class Scene:
     shapes: dict[str, int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
+    merged: dict[str, str] = field(default_factory=dict)
 
     def prim(self, path: str) -> Any:
         """The prim of a path."""
@@ -118,6 +120,7 @@ def read_usd_scene(source: Any, options: UsdOptions) -> tuple[Description, Scene
         joint = read_joint(scene, name, desc)
         if joint is not None:
             what.joints.append(joint)
+    what.joints, scene.merged = merge_parallel(scene, what.joints)
     for name, _ in scene.found("CustomJoint"):
         scene.left_out.append(f"{name} (a joint of an unknown type)")
     _filter(scene, what)

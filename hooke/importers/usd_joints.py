@@ -14,8 +14,9 @@ from hooke.importers.usd_values import authored, first_authored, quaternion, vec
 from hooke.joints.kind import JointType
 from hooke.model.config import JointDofConfig
 from hooke.model.enums import JointTargetMode
+from hooke.model.motion import compose, inverse_pose, quat_rotate
 
-__all__ = ["read_joint"]
+__all__ = ["merge_parallel", "read_joint"]
 
 _DOFS = ("TransX", "TransY", "TransZ", "RotX", "RotY", "RotZ")
 _FREE = 1.0e10
@@ -62,7 +63,7 @@ def _world_first(scene: Any, joint: Joint) -> Joint:
     """The world is the parent, never the child."""
     if joint.child >= 0:
         return joint
-    if len(joint.linear) > 0 and len(joint.angular) > 0 or len(joint.angular) > 1 and joint.kind == JointType.D6:
+    if (len(joint.linear) > 0 and len(joint.angular) > 0) or (len(joint.angular) > 1 and joint.kind == JointType.D6):
         raise FileError(scene.path, f"{joint.where}: body1 is the world; a joint with these axes needs it as body0")
     return turned(joint)
 
@@ -107,8 +108,7 @@ def _drive(scene: Any, prim: Any, dof: JointDofConfig, drive: Any, units: tuple[
     dof.target_ke, dof.target_kd = (float(x) * gain * scaling for x in (drive.stiffness, drive.damping))
     dof.target_q = dof.target_pos = float(drive.targetPosition) * unit
     dof.target_qd = dof.target_vel = float(drive.targetVelocity) * unit
-    if float(drive.forceLimit) < 3.0e38:
-        dof.effort_limit = float(drive.forceLimit) * effort
+    dof.effort_limit = min(float(drive.forceLimit) * effort, _FREE)
     if drive.acceleration:
         scene.left_out.append(f"{prim.GetPath()} (its drive of type acceleration acts as one of type force)")
     force = scene.options.force_position_velocity_actuation
@@ -140,10 +140,10 @@ def _d6(scene: Any, prim: Any, desc: Any, joint: Joint) -> None:
     limits = {str(pair.first).rpartition(".")[2]: pair.second for pair in desc.jointLimits}
     drives = {str(pair.first).rpartition(".")[2]: pair.second for pair in desc.jointDrives}
     for k, name in enumerate(_DOFS):
-        limit = limits.get(name)
-        if limit is not None and limit.lower > limit.upper:
-            continue
         letter, angular = "XYZ"[k % 3], k >= 3
+        limit = limits.get(name)
+        if _locks(prim, ("rot" if angular else "trans") + letter, limit):
+            continue
         names = (("rot" if angular else "trans") + letter,)
         dof = _dof(scene, prim, k % 3, angular, names, limit, drives.get(name))
         (joint.angular if angular else joint.linear).append(dof)
@@ -151,6 +151,14 @@ def _d6(scene: Any, prim: Any, desc: Any, joint: Joint) -> None:
         joint.kind = JointType.D6
     if "Distance" in limits:
         scene.left_out.append(f"the limit of the distance of {prim.GetPath()}")
+
+
+def _locks(prim: Any, name: str, limit: Any) -> bool:
+    """Whether a limit has its lower end above its upper one or both at 0; also one without LimitAPI, which the parser passes over."""
+    low, high = (authored(prim, f"limit:{name}:physics:{end}") for end in ("low", "high"))
+    if limit is not None:
+        low, high = limit.lower, limit.upper
+    return low is not None and high is not None and (low > high or low == high == 0.0)
 
 
 def _mimic(scene: Any, prim: Any, joint: Joint) -> None:
@@ -162,3 +170,42 @@ def _mimic(scene: Any, prim: Any, joint: Joint) -> None:
     offset = float(first_authored(prim, "newton:mimicCoef0") or 0.0) * _units(scene, angular)[0]
     factor = first_authored(prim, "newton:mimicCoef1")
     joint.mimic = (str(targets[0]), offset, 1.0 if factor is None else float(factor))
+
+
+def merge_parallel(scene: Any, joints: list[Joint]) -> tuple[list[Joint], dict[str, str]]:
+    """Make one D6 joint of hinges and sliders that join the same bodies in files written for mujoco, where they act one after the other.
+
+    Returns:
+        The joints, and the path of the joint that took another, by the path of the latter.
+    """
+    kept: dict[tuple[int, int], Joint] = {}
+    result, taken = [], {}
+    for joint in joints:
+        key, first = (joint.parent, joint.child), kept.get((joint.parent, joint.child))
+        if joint.kind not in (JointType.REVOLUTE, JointType.PRISMATIC) or joint.loop or not _of_mujoco(scene.prim(joint.name)):
+            result.append(joint)
+        elif first is None:
+            kept[key] = joint
+            result.append(joint)
+        else:
+            _join(scene, first, joint)
+            taken[joint.name] = first.name
+    return result, taken
+
+
+def _of_mujoco(prim: Any) -> bool:
+    return any(str(name).startswith("mjc:") for name in prim.GetAuthoredPropertyNames()) or any(
+        str(schema).startswith("Mjc") for schema in prim.GetAppliedSchemas()
+    )
+
+
+def _join(scene: Any, first: Joint, joint: Joint) -> None:
+    """Add the axis of a joint, in the anchor frame of the first."""
+    turn = compose(inverse_pose(first.child_pose), joint.child_pose)
+    if np.linalg.norm(turn[:3]) > 1.0e-4:
+        scene.left_out.append(f"the anchor of {joint.name} (its axis is at that of {first.name})")
+    first.kind, first.custom = JointType.D6, first.custom | joint.custom
+    first.linear += [replace(dof, axis=quat_rotate(turn[3:], dof.axis)) for dof in joint.linear]
+    first.angular += [replace(dof, axis=quat_rotate(turn[3:], dof.axis)) for dof in joint.angular]
+    if max(len(first.linear), len(first.angular)) > 3:
+        raise FileError(scene.path, f"{joint.where}: more than three hinges or sliders between two bodies")

@@ -10,7 +10,7 @@ from hooke.geometry.inertia import MassProperties, rotation_matrix
 from hooke.geometry.shapes import shape_kind
 from hooke.importers.description import Body, Description
 from hooke.importers.usd_shapes import surface_density
-from hooke.importers.usd_values import authored, quaternion, vector
+from hooke.importers.usd_values import authored, placed, quaternion, vector
 
 __all__ = ["set_mass"]
 
@@ -32,7 +32,11 @@ def set_mass(scene: Any, what: Description, body: Body) -> None:
     body.mass, body.com, body.inertia = total.mass, total.com, total.inertia
     if com is not None and np.isfinite(vector(com)).all():
         body.com = vector(com) * _scale(scene, prim)
-    if moments is not None and vector(moments).any():
+    tensor = authored(prim, "newton:inertia")
+    if tensor is not None and len(tensor) == 6:
+        xx, yy, zz, xy, xz, yz = (float(x) * scene.mass * scene.length**2 for x in tensor)
+        body.inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif moments is not None and vector(moments).any():
         axes = authored(prim, "physics:principalAxes")
         q = quaternion(axes) if axes is not None else np.zeros(4)
         turn = rotation_matrix(q) if np.linalg.norm(q) > 1.0e-9 else np.eye(3)  # (0, 0, 0, 0) means "not set"
@@ -53,6 +57,4 @@ def _of_shape(scene: Any, path: str, desc: Any, shape: Any) -> MassProperties:
 
 
 def _scale(scene: Any, prim: Any) -> np.ndarray:
-    from hooke.importers.usd_values import placed
-
     return np.abs(placed(scene, prim)[1]) * scene.length

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hooke.importers.description import Description, Shape, identity, pose_of
 from hooke.importers.error import FileError
 from hooke.importers.usd_mesh import _pxr, _read_mesh, _world
 from hooke.importers.usd_values import authored, placed
-from hooke.model.motion import compose, inverse_pose
+from hooke.model.motion import compose, inverse_pose, quat_rotate
 
 __all__ = ["read_shapes", "surface_density"]
 
@@ -35,7 +36,7 @@ def read_shapes(scene: Any, what: Description) -> None:
             continue
         shape.collides = bool(desc.collisionEnabled)
         shape.settings = _settings(scene, path, desc, materials)
-        shape.visible = not scene.options.hide_collision_shapes
+        shape.visible = not scene.options.hide_collision_shapes and _seen(scene.prim(path))
         scene.shapes[path] = len(what.shapes)
         what.shapes.append(shape)
     _read_visuals(scene, what, colliding)
@@ -44,24 +45,29 @@ def read_shapes(scene: Any, what: Description) -> None:
 def _read_visuals(scene: Any, what: Description, colliding: set[str]) -> None:
     usd, geom = _pxr()
     options = scene.options
-    if not (options.load_visual_shapes or options.load_static_visual_shapes):
-        return
     patterns = [str(p) for p in options.ignore_paths or ()]
-    import re
-
     for prim in usd.PrimRange(scene.prim(options.root_path), usd.TraverseInstanceProxies()):
         path = str(prim.GetPath())
         if path in colliding or not prim.IsA(geom.Gprim) or any(re.match(p, path) for p in patterns):
             continue
-        if prim.GetTypeName() not in _KINDS or geom.Imageable(prim).ComputePurpose() == "guide":
+        site = any(str(schema) in ("NewtonSiteAPI", "MjcSiteAPI") for schema in prim.GetAppliedSchemas())
+        if prim.GetTypeName() not in _KINDS or (site and not options.load_sites):
+            continue
+        if not site and geom.Imageable(prim).ComputePurpose() == "guide":
             continue
         body = _owner(scene, prim)
-        wanted = options.load_visual_shapes if body >= 0 else options.load_static_visual_shapes
+        wanted = site or options.load_visual_shapes if body >= 0 else options.load_static_visual_shapes
         shape = _read(scene, what, path, body, False) if wanted else None
         if shape is not None:
-            shape.collides, shape.adds_mass = False, False
-            shape.visible = geom.Imageable(prim).ComputeVisibility() != "invisible"
+            shape.collides, shape.adds_mass, shape.site = False, False, site
+            shape.visible = _seen(prim)
             what.shapes.append(shape)
+
+
+def _seen(prim: Any) -> bool:
+    _, geom = _pxr()
+    image = geom.Imageable(prim)
+    return image.ComputeVisibility() != "invisible" and image.ComputePurpose() != "guide"
 
 
 def _owner(scene: Any, prim: Any) -> int:
@@ -81,7 +87,9 @@ def _read(scene: Any, what: Description, path: str, body: int, collides: bool) -
     world, scale = placed(scene, prim)
     base = what.bodies[body].pose if body >= 0 else identity()
     local = compose(inverse_pose(base), world)
-    kind, size, turn, source = _mesh(scene, prim, world, collides) if kind_name == "Mesh" else _simple(scene, prim, kind_name, scale)
+    kind, size, turn, source = (
+        _mesh(scene, prim, world, collides) if kind_name == "Mesh" else _simple(scene, prim, kind_name, scale)
+    )
     color = authored(prim, "primvars:displayColor")
     return Shape(
         path, f"prim {path}", body, kind, size, compose(local, turn), source, custom=scene.custom("shape", prim),
@@ -91,7 +99,7 @@ def _read(scene: Any, what: Description, path: str, body: int, collides: bool) -
 
 def _simple(scene: Any, prim: Any, name: str, scale: np.ndarray) -> tuple[GeoType, np.ndarray, np.ndarray, Any]:
     """Kind, size [m], turn in the frame of the prim, source."""
-    get = lambda key: prim.GetAttribute(key).Get()  # noqa: E731
+    get = lambda key: prim.GetAttribute(key).Get()
     s = np.abs(scale) * scene.length
     if name == "Cube":
         return GeoType.BOX, 0.5 * float(get("size")) * s, identity(), None
@@ -121,8 +129,8 @@ def _simple(scene: Any, prim: Any, name: str, scale: np.ndarray) -> tuple[GeoTyp
 def _mesh(scene: Any, prim: Any, world: np.ndarray, collides: bool) -> tuple[GeoType, np.ndarray, np.ndarray, Any]:
     """The triangles in the frame of the prim without its scale, or what ``physics:approximation`` makes of them."""
     part = _read_mesh(scene.path, prim, _world(prim))
-    points = compose(inverse_pose(world), np.concatenate([part.vertices * scene.length, np.tile((0, 0, 0, 1.0), (len(part.vertices), 1))], 1))
-    points = points[:, :3]
+    inverse = inverse_pose(world)
+    points = inverse[:3] + quat_rotate(inverse[3:], part.vertices * scene.length)
     approximation = str(authored(prim, "physics:approximation") or "none") if collides else "none"
     if scene.options.skip_mesh_approximation:
         approximation = "none"
@@ -133,7 +141,9 @@ def _mesh(scene: Any, prim: Any, world: np.ndarray, collides: bool) -> tuple[Geo
         centre = 0.5 * (high + low)
         return GeoType.SPHERE, np.array([np.linalg.norm(points - centre, axis=1).max(), 0, 0]), pose_of(centre), None
     try:
-        mesh = Mesh(points, part.elements, maxhullvert=scene.options.mesh_maxhullvert)
+        most = authored(prim, "newton:maxHullVertices")
+        most = scene.options.mesh_maxhullvert if most is None or most < 0 else int(most)
+        mesh = Mesh(points, part.elements, maxhullvert=most)
         if approximation == "convexHull":
             return GeoType.CONVEX_MESH, np.ones(3), identity(), mesh.compute_convex_hull()
     except ValueError as error:

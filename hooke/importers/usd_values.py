@@ -33,7 +33,7 @@ def vector(value: Any) -> np.ndarray:
 
 
 def quaternion(value: Any) -> np.ndarray:
-    """x y z w of a Gf.Quat."""
+    """X y z w of a Gf.Quat."""
     return np.array([*map(float, value.GetImaginary()), float(value.GetReal())])
 
 
@@ -46,7 +46,9 @@ def placed(scene: Any, prim: Any) -> tuple[np.ndarray, np.ndarray]:
     matrix = _world(prim)
     scale = np.linalg.norm(matrix[:3, :3], axis=0)
     if not np.isfinite(matrix).all() or scale.min() <= 0.0:
-        raise FileError(scene.path, f"prim {prim.GetPath()}: its transform is not finite or flattens an axis (scale {scale.tolist()})")
+        raise FileError(
+            scene.path, f"prim {prim.GetPath()}: its transform is not finite or flattens an axis (scale {scale.tolist()})"
+        )
     if np.linalg.det(matrix[:3, :3]) < 0.0:
         scale[0] = -scale[0]
     u, _, vt = np.linalg.svd(matrix[:3, :3] / scale)

@@ -14,6 +14,8 @@ class ImportMethods:
     """URDF, MJCF and USD (docs/guide/importers.md). An import that fails leaves the builder as it was."""
 
     default_joint_cfg: Any
+    custom_attributes: dict[str, Any]
+    up_axis: Any
 
     def add_urdf(
         self, source: Any, *, xform: Any = None, floating: bool | None = None, base_joint: dict[str, Any] | None = None,
@@ -141,7 +143,6 @@ class ImportMethods:
         )  # fmt: skip
         emit(self, read_mjcf(source, reading), options)
 
-
     def add_usd(
         self, source: Any, *, xform: Any = None, floating: bool | None = None, base_joint: dict[str, Any] | None = None,
         parent_body: int = -1, only_load_enabled_rigid_bodies: bool = False, only_load_enabled_joints: bool = True,
@@ -157,7 +158,7 @@ class ImportMethods:
     ) -> dict[str, Any]:  # fmt: skip
         """Add the bodies, shapes and joints of a USD stage (needs the ``usd`` extra). Arguments not listed as :meth:`add_urdf`.
 
-        Custom attributes that are registered before (``SolverKamino.register_custom_attributes`` ...) are read from the prims.
+        Custom attributes that are registered before (``SolverKamino.Config.register_custom_attributes`` ...) are read from the prims.
 
         Args:
             source: Path, or an open ``Usd.Stage``.
@@ -177,7 +178,7 @@ class ImportMethods:
             joint_ordering: See above.
             bodies_follow_joint_ordering: See above.
             skip_mesh_approximation: Take the triangles of collision meshes whatever ``physics:approximation`` says.
-            load_sites: No effect on stages without sites, which is all that this reads.
+            load_sites: Read prims with the site schemas of newton or mujoco as markers.
             load_visual_shapes: Read shapes of bodies that do not collide.
             load_static_visual_shapes: Read other shapes that do not collide.
             hide_collision_shapes: Do not draw collision shapes.
@@ -212,7 +213,7 @@ class ImportMethods:
         given = locals()
         names = (
             "only_load_enabled_rigid_bodies only_load_enabled_joints joint_drive_gains_scaling ignore_paths root_path "
-            "skip_mesh_approximation load_visual_shapes load_static_visual_shapes hide_collision_shapes mesh_maxhullvert "
+            "skip_mesh_approximation load_sites load_visual_shapes load_static_visual_shapes hide_collision_shapes mesh_maxhullvert "
             "force_position_velocity_actuation"
         )
         reading = UsdOptions(
@@ -228,6 +229,7 @@ class ImportMethods:
         except BaseException:
             self.up_axis = before
             raise
+        maps["joints"] |= {path: maps["joints"][by] for path, by in scene.merged.items() if by in maps["joints"]}
         rate = scene.attributes.get("newton:timeStepsPerSecond")
         return {
             "path_body_map": maps["bodies"], "path_joint_map": maps["joints"], "path_shape_map": maps["shapes"],
