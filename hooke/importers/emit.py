@@ -12,7 +12,7 @@ from hooke.importers.error import FileError
 from hooke.importers.mesh_file import rotation_between
 from hooke.importers.tree import Tree, spanning_trees
 from hooke.joints.kind import JointType
-from hooke.model.enums import Axis
+from hooke.model.enums import Axis, BodyFlags
 from hooke.model.motion import compose, inverse_pose, named_pose, quat_rotate
 
 __all__ = ["emit"]
@@ -94,6 +94,7 @@ class _Emitter:
             self._add_tree(tree)
         for index, joint in loops:
             self.joints[index] = self._add_joint(joint)
+        self._hold_massless(trees)
         self._add_mimics()
         self._add_filters()
         return self._collapse(trees)
@@ -148,6 +149,21 @@ class _Emitter:
             self.joints[index] = self._add_joint(joint)
         self.roots.append(first)
         self.to.add_articulation(range(first, self.to.joint_count), label=f"{self.what.bodies[tree.root].name}_articulation")
+
+    def _hold_massless(self, trees: list[Tree]) -> None:
+        """What has no mass and is fixed to the world is kinematic: it cannot move, and no solver needs its mass."""
+        still = {-1}
+        joints = [self.joints.get(index) for tree in trees for index, _ in tree.joints] + self.roots
+        for joint in sorted(j for j in joints if j is not None):
+            child = self.to.joint_child[joint]
+            if (
+                self.to.joint_type[joint] == JointType.FIXED
+                and self.to.joint_parent[joint] in still
+                and self.to.joint_enabled[joint]
+            ):
+                still.add(child)
+                if self.to.body_mass[child] == 0.0:
+                    self.to.body_flags[child] = int(BodyFlags.KINEMATIC)
 
     def _add_base(self, root: int) -> None:
         body, name = self.bodies[root], self.what.bodies[root].name
