@@ -292,6 +292,7 @@ def _merge(builder: Any, scratch: Any, description: Description, options: Option
     if options.parent_body >= 0:
         owner = _articulation_to_extend(builder, options.parent_body)
     once = {key: value for key, value in description.custom.items() if builder.has_custom_attribute(key)}
+    scratch.add_custom_values(**once)  # first where a value that does not fit does no harm
     builder.add_builder(scratch)
     builder.add_custom_values(**once)
     if options.parent_body >= 0:

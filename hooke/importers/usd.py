@@ -18,7 +18,7 @@ import numpy as np
 from hooke.importers.description import Body, Description
 from hooke.importers.error import FileError
 from hooke.importers.usd_joints import merge_parallel, read_joint
-from hooke.importers.usd_mass import set_mass
+from hooke.importers.usd_mass import set_masses
 from hooke.importers.usd_mesh import _open, _pxr
 from hooke.importers.usd_shapes import read_shapes
 from hooke.importers.usd_values import authored, placed, vector
@@ -114,8 +114,7 @@ def read_usd_scene(source: Any, options: UsdOptions) -> tuple[Description, Scene
     _read_scene(scene, what)
     _read_bodies(scene, what)
     read_shapes(scene, what)
-    for body in what.bodies:
-        set_mass(scene, what, body)
+    set_masses(scene, what)
     for name, desc in scene.found(*(f"{kind}Joint" for kind in ("Fixed", "Revolute", "Prismatic", "Spherical", "Distance", "D6"))):
         joint = read_joint(scene, name, desc)
         if joint is not None:

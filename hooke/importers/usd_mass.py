@@ -12,15 +12,25 @@ from hooke.importers.description import Body, Description
 from hooke.importers.usd_shapes import surface_density
 from hooke.importers.usd_values import authored, placed, quaternion, vector
 
-__all__ = ["set_mass"]
+__all__ = ["set_masses"]
 
 
-def set_mass(scene: Any, what: Description, body: Body) -> None:
-    """Set mass, centre of mass and inertia. An authored mass scales what the shapes give; an authored inertia or centre replaces it."""
+def set_masses(scene: Any, what: Description) -> None:
+    """Set mass, centre of mass and inertia of all bodies."""
+    shapes = scene.found(*(kind for kind in scene.parsed if kind.endswith("Shape")))
+    carried: dict[str, list[tuple[str, Any]]] = {}
+    for path, desc in shapes:
+        carried.setdefault(str(desc.rigidBody), []).append((path, desc))
+    for body in what.bodies:
+        _set_mass(scene, what, body, carried.get(body.name, []))
+
+
+def _set_mass(scene: Any, what: Description, body: Body, shapes: list[tuple[str, Any]]) -> None:
+    """An authored mass scales what the shapes give; an authored inertia or centre replaces it."""
     prim = scene.prim(body.name)
     number = scene.bodies[body.name]
     total = MassProperties.zero()
-    for path, desc in scene.found(*(kind for kind in scene.parsed if kind.endswith("Shape"))):
+    for path, desc in shapes:
         index = scene.shapes.get(path)
         if index is not None and what.shapes[index].body == number:
             total = total + _of_shape(scene, path, desc, what.shapes[index])

@@ -274,3 +274,49 @@ def test_arguments(tmp_path):
     assert builder.up_axis == hooke.Axis.Y and np.allclose(builder.gravity, (0, -9.81, 0))
     stood = from_text(tmp_path, "usd", text, xform=[0, 0, 5, 0, 0, 0, 1], override_root_xform=True)
     assert np.allclose(stood.body_q[0][:3], (0, 0, 5))
+
+
+def test_hinges_of_files_for_mujoco_between_the_same_bodies_are_one_joint(tmp_path):
+    text = head() + boxes("a", "b") + joint("FixedJoint", "g", "", "a")
+    place = "point3f physics:localPos0 = (2, 0, 0)\n    "
+    for axis in "XZ":
+        text += joint(
+            "RevoluteJoint", f"h{axis}", "a", "b", place + f'uniform token physics:axis = "{axis}"\n    float mjc:damping = 1'
+        )
+    builder = from_text(tmp_path, "usd", text)
+    assert builder.joint_count == 2 and tuple(builder.joint_dof_dim[1]) == (0, 2)
+    assert np.allclose(builder.joint_axis, [(1, 0, 0), (0, 0, 1)])
+    assert builder.result["path_joint_map"] == {"/g": 0, "/hX": 1, "/hZ": 1}
+    builder.finalize(device="cpu")
+
+
+def test_what_is_fixed_to_the_world_needs_no_mass(tmp_path):
+    empty = BOX.format(name="a", x=0, more="").replace("Cube", "Xform").replace(', "PhysicsCollisionAPI"', "")
+    text = head() + empty.replace("double size = 1", "") + boxes("b").replace("(0, 0, 0)", "(1, 0, 0)")
+    text += joint("FixedJoint", "g", "", "a") + joint("RevoluteJoint", "h", "a", "b", "point3f physics:localPos0 = (1, 0, 0)")
+    builder = from_text(tmp_path, "usd", text)
+    assert list(builder.body_flags) == [hooke.BodyFlags.KINEMATIC, hooke.BodyFlags.DYNAMIC]
+    loose = from_text(tmp_path, "usd", text, floating=True)
+    assert hooke.BodyFlags.KINEMATIC not in list(loose.body_flags)
+
+
+def test_limits_without_their_schema_lock(tmp_path):
+    rows = "\n    ".join(
+        f"float limit:{n}:physics:low = 0\n    float limit:{n}:physics:high = 0" for n in ("transX", "transY", "transZ", "rotX")
+    )
+    builder = from_text(tmp_path, "usd", head() + boxes("a") + joint("Joint", "j", "", "a", rows))
+    assert tuple(builder.joint_dof_dim[0]) == (0, 2)
+
+
+def test_a_scene_runs(tmp_path):
+    """A ball that a USD file drops falls as it should."""
+    from hooke.solvers import SolverKamino
+
+    text = head() + boxes("a", more="vector3f physics:velocity = (1, 0, 0)")
+    builder = from_text(tmp_path, "usd", text)
+    model = builder.finalize(device="cpu")
+    solver, state, other = SolverKamino(model), model.state(), model.state()
+    for _ in range(100):
+        solver.step(state, other, model.control(), None, 1.0e-3)
+        state, other = other, state
+    assert np.allclose(state.body_q.numpy()[0, :3], (0.1, 0.0, -0.5 * 9.81 * 0.01), atol=1e-3)
