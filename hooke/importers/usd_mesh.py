@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,9 @@ def _open(path: Any) -> Any:
     try:
         stage = usd.Stage.Open(os.fspath(path))
     except Exception as error:  # pxr raises its own kinds, all about the content of the file
+        place = re.search(r":(\d+):\d+: ([^\n]*)", str(error))
         reason = str(error).strip().rpartition(" : ")[2]  # without the place in the source of pxr
+        reason = f"line {place[1]}: {place[2]}" if place else reason
         raise FileError(path, f"not a readable USD file ({reason}); export it again") from error
     if stage is None:
         raise FileError(path, "not a readable USD file; export it again")

@@ -14,6 +14,7 @@ from hooke.geometry.coloring import ColoringAlgorithm, color_worlds, merge_group
 from hooke.joints.layout import coordinate_starts, moves_freely, velocity_starts
 from hooke.model.build_bodies import BodyMethods
 from hooke.model.build_deformables import DeformableMethods
+from hooke.model.build_imports import ImportMethods
 from hooke.model.build_joints import JointMethods
 from hooke.model.build_particles import ParticleMethods
 from hooke.model.build_rods import RodMethods
@@ -33,7 +34,7 @@ _ALIASES = {  # as the documented data model names them, or did before
 }
 
 
-class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, JointMethods, RodMethods, CustomMethods):
+class ModelBuilder(ParticleMethods, DeformableMethods, BodyMethods, JointMethods, RodMethods, CustomMethods, ImportMethods):
     """Builds a :class:`Model`.
 
     Every column of the model is a list of the builder under the same name (``builder.particle_q``, ``builder.shape_margin`` ...):

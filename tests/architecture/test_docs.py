@@ -5,6 +5,7 @@ import runpy
 import textwrap
 
 import numpy as np
+import pytest
 
 import hooke
 from tests.architecture.source import ROOT
@@ -73,3 +74,14 @@ def test_examples_of_the_page_of_kamino_run():
     assert space["solver"].status.converged and abs(space["state"].body_q.numpy()[0, 2] - 0.1) < 1e-4
     force = space["contacts"].rigid_contact_force.numpy()[: space["count"]].sum(axis=0)
     assert np.allclose(force[:3], (0.0, 0.0, 9.81 * space["model"].body_mass.numpy()[0]), rtol=1e-3, atol=1e-2)
+
+
+def test_examples_of_the_page_of_importers_run():
+    """All blocks in their order; those of MJCF and USD need their packages."""
+    pytest.importorskip("mujoco")
+    pytest.importorskip("pxr.UsdPhysics")
+    text = (ROOT / "docs" / "guide" / "importers.md").read_text()
+    space: dict = {}
+    for block in re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", text):
+        exec(textwrap.dedent(block), space)
+    assert abs(space["model"].joint_q.numpy()[0] - 0.5) < 1e-6

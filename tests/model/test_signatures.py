@@ -112,6 +112,36 @@ SIGNATURES = {
     "has_custom_attribute": "key",
     "replicate": "builder copy_count=None spacing=(0.0,0.0,0.0) separate_worlds=True xforms=None label_prefixes=None world_count=None",
     "set_coloring": "particle_color_groups",
+    "add_mjcf": (
+        "source xform=None floating=None base_joint=None parent_body=-1 armature_scale=1.0 scale=1.0 "
+        "hide_visuals=False parse_visuals_as_colliders=False parse_meshes=True parse_sites=True "
+        "parse_visuals=True parse_mujoco_options=True up_axis=2 ignore_names=() ignore_classes=() "
+        "visual_classes=('visual',) collider_classes=('collision',) no_class_as_colliders=True "
+        "force_show_colliders=False enable_self_collisions=True ignore_inertial_definitions=False "
+        "collapse_fixed_joints=False collapse_massless_fixed_root=False verbose=False "
+        "skip_equality_constraints=False convert_mjc_equality_constraints=True "
+        "convert_3d_hinge_to_ball_joints=False mesh_maxhullvert=None ctrl_direct=False path_resolver=None "
+        "override_root_xform=False legacy_margin_gap=False"
+    ),
+    "add_urdf": (
+        "source xform=None floating=None base_joint=None parent_body=-1 scale=1.0 hide_visuals=False "
+        "parse_visuals_as_colliders=False up_axis=2 force_show_colliders=False enable_self_collisions=True "
+        "ignore_inertial_definitions=False joint_ordering='dfs' bodies_follow_joint_ordering=True "
+        "collapse_fixed_joints=False collapse_massless_fixed_root=False mesh_maxhullvert=None "
+        "force_position_velocity_actuation=False override_root_xform=False joint_damping_mode='passive' "
+        "package_dirs=None"
+    ),
+    "add_usd": (
+        "source xform=None floating=None base_joint=None parent_body=-1 only_load_enabled_rigid_bodies=False "
+        "only_load_enabled_joints=True joint_drive_gains_scaling=1.0 verbose=False ignore_paths=None "
+        "collapse_fixed_joints=False enable_self_collisions=True apply_up_axis_from_stage=False root_path='/' "
+        "joint_ordering='dfs' bodies_follow_joint_ordering=True skip_mesh_approximation=False load_sites=True "
+        "load_visual_shapes=True load_static_visual_shapes=True hide_collision_shapes=False "
+        "force_show_colliders=False parse_mujoco_options=True mesh_maxhullvert=None schema_resolvers=None "
+        "force_position_velocity_actuation=False convert_mjc_equality_constraints=True "
+        "override_root_xform=False legacy_margin_gap=False return_deformable_results=False "
+        "allow_unsafe_torch_checkpoints=False"
+    ),
 }
 
 
