@@ -23,7 +23,7 @@ demo: $(STAMP)  ## drape a cloth over a bunny, record it, picture it
 test: $(STAMP)  ## lint, types and all quick tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
