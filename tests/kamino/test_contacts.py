@@ -366,3 +366,23 @@ def test_contacts_of_the_own_detector_can_be_read():
         run.solver.update_contacts(None, run.state)
     with pytest.raises(TypeError, match="Contacts"):
         run.solver.update_contacts(3, run.state)
+
+
+def test_a_status_stays_that_of_its_step():
+    run = Run(finalize(with_box(velocity=(1, 0, 0, 0, 0, 0)))).step(1, 1e-3)
+    status = run.solver.status
+    before = status.worlds.copy()
+    run.step(200, 1e-3)
+    assert (status.worlds == before).all()
+    assert (run.solver.status.worlds != before).any()
+
+
+def test_the_own_detector_takes_over_gaps_that_change():
+    model = finalize(with_sphere(z=0.12, gap=0.0))
+    run = Run(model).step(1, 1e-3)
+    detector = run.solver._detector()
+    assert int(detector.contacts.rigid_contact_count.numpy()[0]) == 0
+    model.shape_gap.fill_(0.05)
+    run.solver.notify_model_changed(hooke.ModelFlags.SHAPE_PROPERTIES)
+    run.step(1, 1e-3)
+    assert int(detector.contacts.rigid_contact_count.numpy()[0]) == 1

@@ -302,7 +302,7 @@ def read_info(space: Any, worlds: int, iterations: int) -> SolverInfo:
         worlds: Number of worlds.
         iterations: Most iterations of a step.
     """
-    rows, history = _Rows(space), space.report.history.numpy().reshape(worlds, iterations, len(COLUMNS))
+    rows, history = _Rows(space), space.report.history.numpy().copy().reshape(worlds, iterations, len(COLUMNS))
     parts = {
         name: [value[a:b] for a, b in zip(rows.ends[:-1], rows.ends[1:], strict=True)]
         for name, value in (("lambdas", rows.impulse), ("v_plus", rows.velocity), ("v_aug", rows.velocity + rows.s), ("s", rows.s))

@@ -218,7 +218,6 @@ class ProblemSpace:
             if padmm.warmstart_mode != "none":
                 way = "internal" if padmm.warmstart_mode == "internal" else padmm.contact_warmstart_method
                 self.contacts.recall(body_q, self.rows.of_contacts, way, padmm.warmstart_scale, self.problem, step.dt)
-
         launch(self._group, count, [w.patterns, w.mechanism, int(self._config.collect_solver_info)], [self.rows, self.problem])
 
     def solve(self, step: Step, body_q: wp.array) -> None:

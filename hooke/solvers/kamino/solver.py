@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 from hooke.execution.compile import load_kernels
@@ -396,20 +395,6 @@ class SolverKamino(SolverBase):
         """Forward kinematics of resets, with a report of the last ones (``forward_kinematics.status``); None without."""
         return self._resetting.kinematics if self.config.use_fk_solver else None
 
-    @classmethod
-    def register_custom_attributes(cls, builder: Any, *, fk_actuation_flags: Any = None) -> None:
-        """Register the custom attributes of the solver: settings, arrays of the state, and which joints forward kinematics drives.
-
-        Args:
-            builder: The builder.
-            fk_actuation_flags: 1 (driven), 0 (passive) or -1 (as its target modes say) by index or label of joints, or one for each of
-                the joints that there are; None is -1 for all.
-
-        Raises:
-            ValueError: A flag is not -1, 0 or 1, or is for a joint that does not exist.
-        """
-        register_solver_attributes(builder, fk_actuation_flags=fk_actuation_flags)
-
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model that are not read in every step.
 
@@ -420,11 +405,13 @@ class SolverKamino(SolverBase):
             RuntimeError: What is fixed for the life of a solver has changed; nothing was taken over.
             ValueError: A value cannot be simulated.
         """
-        what_to_reread(flags, self.config.use_collision_detector)
+        reread = what_to_reread(flags, self.config.use_collision_detector)
         self._structure = check_change(self.model, self._tables, self._structure, flags, self.config.use_fk_solver)
         if not captured_by_user(self.device):
             launch_directly(self.workspace.read, self._structure)
             launch_directly(self._resetting.read)
+            if reread.shapes and self._own_detector is not None:
+                launch_directly(self._own_detector.read)
 
     def update_contacts(self, contacts: Any, state: Any) -> None:
         """Write what contacts did in the last step to a buffer: ``rigid_contact_force``, and ``force`` where it has that array.
@@ -475,7 +462,9 @@ class SolverKamino(SolverBase):
     def status(self) -> KaminoStatus:
         """How the last step went; reading it waits for the device."""
         problem, rows, overflow = self._problem, self._last_contacts, {}
-        worlds = problem.report.world.numpy() if problem.works else np.zeros(0, problem.report.world.numpy().dtype)
+        worlds = problem.report.world.numpy()[
+            slice(None) if problem.works else slice(0)
+        ].copy()  # the array is that of the next step too
         if rows is not None and int(rows.rigid_contact_count.numpy()[0]) > rows.rigid_contact_max:
             overflow["rigid_contact"] = (int(rows.rigid_contact_count.numpy()[0]), rows.rigid_contact_max)
         if problem.works and problem.most_rows() > problem.room:
